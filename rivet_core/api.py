@@ -1,0 +1,214 @@
+"""What a plugin author builds: the records that hooks return, and the two things that do I/O.
+
+Hooks take nothing and return records; records are frozen and hold plain functions or lazy references
+(`"package.module:name"`), so that listing plugins imports none of them. A plugin needs only `rivet_core.api`,
+`rivet_core.facts`, `rivet_core.errors`, `rivet_core.sql`, `rivet_core.stores` and `rivet_core.testing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, Unit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from fsspec import AbstractFileSystem
+
+API_VERSION = 1
+"""The number in the entry-point group `rivet.v1`. It changes only when a record loses or re-types a field."""
+
+Ref: TypeAlias = "str | Callable[..., Any] | type[Any]"
+"""A function or class, or the text `"package.module:name"` that is imported on first use."""
+
+HookT = TypeVar("HookT", bound=Callable[..., Any])
+
+
+def hookimpl(function: HookT) -> HookT:
+    """Mark `function` as the implementation of the hook of the same name.
+
+    It sets the attribute that pluggy's own marker for the project `rivet` sets, without importing pluggy here.
+    """
+    function.rivet_impl = {}  # type: ignore[attr-defined]
+    return function
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSpec:
+    """A kind of source, chosen by `source.type`.
+
+    `options` is a pydantic model (extra keys forbidden) of the keys under the source; `connect(options) -> SourceSession`
+    opens it, with the model's instance, every reference resolved. `schemes` are the URL schemes that mean this source.
+    """
+
+    name: str
+    summary: str
+    options: Ref
+    connect: Ref
+    schemes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CursorClassifier:
+    """`classify(TableFacts, CursorRef) -> CursorVerdict | None`; `None` when it has nothing to say."""
+
+    name: str
+    summary: str
+    classify: Ref
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringRule:
+    """`score(ExportFacts, options) -> Sequence[Reason]`, pure. `options` is a pydantic model filled from `plugins.options`, or none.
+
+    `codes` are the reason codes it may return (`X-<vendor>-nnn` outside core), `dimension` the one it scores.
+    """
+
+    name: str
+    summary: str
+    codes: tuple[str, ...]
+    score: Ref
+    dimension: str | None = None
+    options: Ref | None = None
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonEmitter:
+    """`emit(CampaignFacts) -> Sequence[Reason]`, pure, every reason worth 0 points and placed by `group` and `exports`."""
+
+    name: str
+    summary: str
+    codes: tuple[str, ...]
+    emit: Ref
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DestinationSpec:
+    """A kind of destination, chosen by `destination.type`. `open(options) -> Target`, references resolved."""
+
+    name: str
+    summary: str
+    options: Ref
+    open: Ref
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulingPolicy:
+    """Decides what starts next, by name (`--policy`).
+
+    `order(jobs, capacities) -> Sequence[str]` puts all job names in one order; `next(PoolState) -> str | None` chooses among
+    the heads that fit now, `None` to wait. Without `next` the first head is taken. `waves` says that a wave is a barrier.
+    Core checks every answer: each job once, no capacity exceeded, never waiting while nothing runs.
+    """
+
+    name: str
+    summary: str
+    order: Ref
+    next: Ref | None = None
+    waves: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRenderer:
+    """`render(plan: Mapping) -> str`, chosen by `rivet plan --format NAME`."""
+
+    name: str
+    summary: str
+    media_type: str
+    render: Ref
+
+
+Record: TypeAlias = (
+    "SourceSpec | CursorClassifier | ScoringRule | ReasonEmitter | DestinationSpec | SchedulingPolicy | PlanRenderer"
+)
+
+
+class RecordStream(Protocol):
+    """The rows of one unit: a schema, batches bounded by bytes, and afterwards how far they reach.
+
+    `marks` is valid after the last batch: the greatest cursor position delivered, one mark per cursor column, or `None` for
+    no rows (or a unit that moves no cursor). Columns that only served the cursor are already stripped. A stream that ends
+    early raises `SourceError`; it never looks finished. `counts` names values that a policy replaced, by `column: how`.
+    """
+
+    @property
+    def schema(self) -> pa.Schema: ...
+    @property
+    def marks(self) -> tuple[Mark, ...] | None: ...
+    @property
+    def counts(self) -> dict[str, int]: ...
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+    def close(self) -> None:
+        """Stop, cancel the statement at the server and give the connection back. Closing twice is fine."""
+        ...
+
+
+@runtime_checkable
+class SourceSession(Protocol):
+    """One open source. Reads only; usable from several threads; connections are pooled inside, at most `limit`.
+
+    Errors are `SourceError` with a retry class; none of them shows a secret.
+    """
+
+    def limit(self, connections: int) -> None:
+        """Never hold more than this many connections at once."""
+        ...
+
+    def inspect(self, items: Sequence[InspectItem]) -> CatalogFacts:
+        """Return the facts of all items at once, in a number of statements that does not grow with theirs."""
+        ...
+
+    def probe(self) -> ServerFacts:
+        """Return the live role, lag, load and limits."""
+        ...
+
+    def units(self, spec: ReadSpec, committed: Sequence[Mark]) -> tuple[Unit, ...]:
+        """Return what to read, given the cursor committed so far: tiles without gap or overlap, index 0..n-1.
+
+        Raises `ConfigError` when the spec cannot be read this way (a cursor without order, a missing column).
+        """
+        ...
+
+    def read(self, spec: ReadSpec, unit: Unit) -> RecordStream:
+        """Start reading one unit. May be called from several threads at once."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancel every statement of this session at the server."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is fine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCapabilities:
+    """What a store guarantees, as data.
+
+    `atomic_replace`: replacing a key is all or nothing for readers. `conditional_put`: a put can demand that the key is
+    absent or unchanged. `list_after_write`: a listing shows what was just written. `local`: fsync and rename apply.
+    """
+
+    atomic_replace: bool
+    conditional_put: bool
+    list_after_write: bool
+    local: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """An open destination: an fsspec filesystem, the root inside it, and what the store guarantees.
+
+    `url_prefix` turns a key below the root into what a reader opens: an absolute path, or a full URL.
+    """
+
+    filesystem: AbstractFileSystem
+    root: str
+    url_prefix: str
+    capabilities: StoreCapabilities = field(
+        default_factory=lambda: StoreCapabilities(atomic_replace=True, conditional_put=False, list_after_write=True)
+    )

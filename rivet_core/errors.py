@@ -1,0 +1,131 @@
+"""What a user sees when something cannot be done.
+
+One class, `RivetError`, means "not a bug": it has one sentence that says what is wrong, one that says what to do, and the
+process exit code. Its kinds are sorted by what one does about them. Anything else that is raised is a bug (exit code 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_CONFIG = 2
+EXIT_PLUGIN = 3
+EXIT_REFUSED = 4
+EXIT_INTEGRITY = 5
+EXIT_BUSY = 6
+EXIT_INTERNAL = 7
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+EXIT_TERMINATED = 143
+
+SEVERITY = (EXIT_INTERNAL, EXIT_INTEGRITY, EXIT_REFUSED, EXIT_PLUGIN, EXIT_BUSY, EXIT_CONFIG, EXIT_FAILED)
+"""Exit codes, the most serious first: when several apply, the first one wins."""
+
+
+def most_serious(codes: Iterable[int]) -> int:
+    """Return the exit code that wins among `codes`; 0 when there is none."""
+    found = set(codes)
+    return next((code for code in SEVERITY if code in found), EXIT_DONE)
+
+
+class RivetError(Exception):
+    """Something the user can act on.
+
+    `message` says what is wrong, `hint` what to do about it, `code` is the stable word for machines.
+    """
+
+    exit_code = EXIT_FAILED
+    kind = "failed"
+
+    def __init__(self, message: str, *, hint: str = "", code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.code = code or self.kind
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the `{"code", "message", "hint", "exit_code"}` object that `--json` prints under `error`."""
+        return {"code": self.code, "message": self.message, "hint": self.hint, "exit_code": self.exit_code}
+
+
+class ConfigError(RivetError):
+    """The command line or the config is wrong: edit it."""
+
+    exit_code = EXIT_CONFIG
+    kind = "config"
+
+
+class PluginError(RivetError):
+    """A plugin cannot be used: install, upgrade or block it."""
+
+    exit_code = EXIT_PLUGIN
+    kind = "plugin"
+
+
+class PlanRefused(RivetError):
+    """The plan file is stale, drifted or changed: plan again."""
+
+    exit_code = EXIT_REFUSED
+    kind = "plan_refused"
+
+
+class IntegrityError(RivetError):
+    """Data does not agree with its manifest, its source or its declared quality: look before going on."""
+
+    exit_code = EXIT_INTEGRITY
+    kind = "integrity"
+
+
+class BusyError(RivetError):
+    """Another run holds what this one needs: wait, or look who holds it."""
+
+    exit_code = EXIT_BUSY
+    kind = "busy"
+
+
+class SourceError(RivetError):
+    """The source refused, failed or vanished.
+
+    `transient` says that the same statement may succeed later (a retry is worth it); `sqlstate` is the server's own code;
+    `error_class` is the coarse class that history and the shared-cause breaker compare
+    (`connection`, `auth`, `permission`, `missing`, `timeout`, `conflict`, `limit`, `data`, `other`).
+    """
+
+    kind = "source"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        code: str | None = None,
+        transient: bool = False,
+        sqlstate: str = "",
+        error_class: str = "other",
+    ) -> None:
+        super().__init__(message, hint=hint, code=code)
+        self.transient = transient
+        self.sqlstate = sqlstate
+        self.error_class = error_class
+
+
+class DestinationError(RivetError):
+    """The destination refused, failed or is full. `error_class` as for `SourceError` (`full`, `permission`, `connection`, `other`)."""
+
+    kind = "destination"
+
+    def __init__(
+        self, message: str, *, hint: str = "", code: str | None = None, transient: bool = False, error_class: str = "other"
+    ) -> None:
+        super().__init__(message, hint=hint, code=code)
+        self.transient = transient
+        self.error_class = error_class
+
+
+class InternalError(RivetError):
+    """A bug of ours or of a plugin, caught at the outermost boundary."""
+
+    exit_code = EXIT_INTERNAL
+    kind = "internal"

@@ -1,0 +1,110 @@
+"""What a source session is asked to read: the shape of the rows, and the unit of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from rivet_core.facts.cursor import Mark
+from rivet_core.facts.evidence import Json
+from rivet_core.facts.export import Mode, Tuning
+
+
+class UnitKind(StrEnum):
+    """How a unit's rows are selected."""
+
+    WHOLE = "whole"
+    """Everything, in one statement or in pages along a key."""
+    RANGE = "range"
+    """`lower < key <= upper` by row comparison over `columns`; a missing bound is open."""
+    NULLS = "nulls"
+    """The rows whose key (or cursor) is NULL."""
+    CURSOR = "cursor"
+    """Rows past `lower`, ordered by the cursor, to the end; the marks written become the new cursor."""
+    WINDOW = "window"
+    """`lower <= time_column < upper`."""
+    CTID = "ctid"
+    """A block range of a PostgreSQL heap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One checkpointed part of an export, fixed in the plan.
+
+    `index` numbers the units of an export from 0 and names its parts. Bounds are one `Mark` per column; `lower_inclusive` is
+    true for windows and for cursors without a unique key (the boundary rows are then delivered again). `relation` narrows a
+    unit to one leaf of a partitioned table. `rows` is an estimate, `None` when unknown.
+    """
+
+    index: int
+    kind: UnitKind
+    columns: tuple[str, ...] = ()
+    lower: tuple[Mark, ...] = ()
+    upper: tuple[Mark, ...] = ()
+    lower_inclusive: bool = False
+    upper_inclusive: bool = True
+    relation: str = ""
+    rows: int | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the JSON object that stands in `units` of the plan."""
+        return {
+            "index": self.index,
+            "kind": str(self.kind),
+            "columns": list(self.columns),
+            "lower": [mark.to_json() for mark in self.lower],
+            "upper": [mark.to_json() for mark in self.upper],
+            "lower_inclusive": self.lower_inclusive,
+            "upper_inclusive": self.upper_inclusive,
+            "relation": self.relation,
+            "rows": self.rows,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Unit:
+        """Read what `to_json` wrote."""
+        return cls(
+            index=data["index"],
+            kind=UnitKind(data["kind"]),
+            columns=tuple(data["columns"]),
+            lower=tuple(Mark.from_json(mark) for mark in data["lower"]),
+            upper=tuple(Mark.from_json(mark) for mark in data["upper"]),
+            lower_inclusive=data["lower_inclusive"],
+            upper_inclusive=data["upper_inclusive"],
+            relation=data["relation"],
+            rows=data["rows"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSpec:
+    """The part of an export's spec that a source needs to build statements.
+
+    `columns` empty means all. `cursor` names the cursor columns of an incremental export in order (cursor, then fallback or
+    tie breaker) and `cursor_mode` how they combine. `export` names the session at the server (`application_name`).
+    """
+
+    export: str
+    table: str | None = None
+    query: str | None = None
+    mode: Mode = Mode.FULL
+    columns: tuple[str, ...] = ()
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    cursor: tuple[str, ...] = ()
+    cursor_mode: str = "single_column"
+    null_cursor: str = "include"
+    lookback_seconds: float | None = None
+    allow_text_cursor: bool = False
+    chunk_column: str | None = None
+    chunk_by_key: bool = False
+    chunk_size: int | None = None
+    chunk_count: int | None = None
+    chunk_by_days: int | None = None
+    time_column: str | None = None
+    time_column_type: str = "timestamp"
+    days_window: int | None = None
+    snapshot: str = "per_unit"
+    out_of_range: str = "fail"
+    tuning: Tuning = field(default_factory=Tuning)
