@@ -61,7 +61,7 @@ class CursorClassifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringRule:
-    """`score(ExportFacts, options) -> Sequence[Reason]`, pure. `options` is a pydantic model filled from `plugins.options`, or none.
+    """`score(ExportFacts, options) -> Sequence[Reason]`, pure. `options` is a pydantic model filled from `plugins.options`.
 
     `codes` are the reason codes it may return (`X-<vendor>-nnn` outside core), `dimension` the one it scores.
     """
@@ -135,11 +135,20 @@ class RecordStream(Protocol):
     """
 
     @property
-    def schema(self) -> pa.Schema: ...
+    def schema(self) -> pa.Schema:
+        """The schema of every batch."""
+        ...
+
     @property
-    def marks(self) -> tuple[Mark, ...] | None: ...
+    def marks(self) -> tuple[Mark, ...] | None:
+        """How far the cursor reached, after the last batch."""
+        ...
+
     @property
-    def counts(self) -> dict[str, int]: ...
+    def counts(self) -> dict[str, int]:
+        """Values replaced by a policy, `column: how` -> number."""
+        ...
+
     def __iter__(self) -> Iterator[pa.RecordBatch]: ...
     def close(self) -> None:
         """Stop, cancel the statement at the server and give the connection back. Closing twice is fine."""

@@ -64,7 +64,7 @@ class PluginError(RivetError):
     kind = "plugin"
 
 
-class PlanRefused(RivetError):
+class PlanRefused(RivetError):  # noqa: N818 - the name of the outcome, as users read it
     """The plan file is stale, drifted or changed: plan again."""
 
     exit_code = EXIT_REFUSED
@@ -112,7 +112,7 @@ class SourceError(RivetError):
 
 
 class DestinationError(RivetError):
-    """The destination refused, failed or is full. `error_class` as for `SourceError` (`full`, `permission`, `connection`, `other`)."""
+    """The destination refused, failed or is full. `error_class` is `full`, `permission`, `connection` or `other`."""
 
     kind = "destination"
 

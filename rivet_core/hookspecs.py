@@ -1,4 +1,4 @@
-"""The hooks, on one page. Each takes nothing and returns a sequence of one kind of record; it is called once per plugin at load.
+"""The hooks, on one page. Each takes nothing, returns a sequence of one kind of record, and is called once per plugin at load.
 
 Because hooks take no arguments they never break; only records grow, by fields with defaults. No hook is `firstresult`, none
 may be ordered or wrapped: where one answer is needed the config names it, where many count core folds them.

@@ -6,11 +6,14 @@ called with the context `{"base": Path}`: the directory that relative paths in t
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, ValidationInfo
+
+from rivet_core.errors import ConfigError
 
 
 class PluginOptions(BaseModel):
@@ -28,3 +31,19 @@ def _against_base(value: Path, info: ValidationInfo) -> Path:
 
 ConfigPath = Annotated[Path, AfterValidator(_against_base)]
 """A path that, when relative, is relative to the config file; always absolute after validation."""
+
+
+def validate_options(model: type[BaseModel], values: object, *, base: Path, what: str) -> BaseModel:
+    """Return `values` as an instance of `model`; a `ConfigError` names the key, never its value."""
+    try:
+        return model.model_validate(values, context={"base": base})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        known = ", ".join(sorted(model.model_fields))
+        near = difflib.get_close_matches(key, model.model_fields, n=1) if first["type"] == "extra_forbidden" else []
+        raise ConfigError(
+            f"{what}: {key}: {first['msg']}" if key else f"{what}: {first['msg']}",
+            hint=f"did you mean {near[0]}?" if near else f"it takes {known}",
+            code="options",
+        ) from None

@@ -6,7 +6,18 @@ Import from here (`from rivet_core.facts import TableFacts`); the modules below 
 from __future__ import annotations
 
 from rivet_core.facts.campaign import CampaignExport, CampaignFacts, SourceGroup
-from rivet_core.facts.catalog import CatalogFacts, ColumnFacts, Fidelity, IndexFacts, InspectItem, RelationKind, Role, ServerFacts, TableFacts, TypeKind
+from rivet_core.facts.catalog import (
+    CatalogFacts,
+    ColumnFacts,
+    Fidelity,
+    IndexFacts,
+    InspectItem,
+    RelationKind,
+    Role,
+    ServerFacts,
+    TableFacts,
+    TypeKind,
+)
 from rivet_core.facts.cursor import CursorQuality, CursorRef, CursorVerdict, Mark
 from rivet_core.facts.evidence import Basis, Evidence, Json
 from rivet_core.facts.export import DestinationRef, ExportSpec, Mode, NullCursor, Tier, Tuning, ValueSpec

@@ -1,0 +1,150 @@
+"""What is active: records by name or as sorted folds, each with its owner, and the way to open what they describe."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from rivet_core.api import (
+    CursorClassifier,
+    DestinationSpec,
+    PlanRenderer,
+    ReasonEmitter,
+    Ref,
+    SchedulingPolicy,
+    ScoringRule,
+    SourceSession,
+    SourceSpec,
+    Target,
+)
+from rivet_core.errors import PluginError, RivetError
+from rivet_core.plugins.info import Owned, PluginInfo, Status
+
+if TYPE_CHECKING:
+    from rivet_core.facts import Json
+
+RecordT = TypeVar("RecordT")
+
+
+class Registry:
+    """The plugins of one process, after admission. Read only."""
+
+    def __init__(self, plugins: Sequence[PluginInfo]) -> None:
+        self.plugins = tuple(sorted(plugins, key=lambda plugin: (plugin.name, plugin.dist, plugin.api)))
+        self.sources = self._by_name("rivet_sources", SourceSpec)
+        self.destinations = self._by_name("rivet_destinations", DestinationSpec)
+        self.policies = self._by_name("rivet_scheduling_policies", SchedulingPolicy)
+        self.renderers = self._by_name("rivet_renderers", PlanRenderer)
+        self.classifiers = self._all("rivet_cursor_classifiers", CursorClassifier)
+        self.rules = self._all("rivet_scoring_rules", ScoringRule)
+        self.emitters = self._all("rivet_reason_emitters", ReasonEmitter)
+
+    def _all(self, hook: str, record: type[RecordT]) -> tuple[Owned[RecordT], ...]:
+        return tuple(
+            Owned(cast("RecordT", found), plugin)
+            for plugin in self.plugins
+            if plugin.status is Status.OK
+            for found in plugin.hooks.get(hook, ())
+        )
+
+    def _by_name(self, hook: str, record: type[RecordT]) -> Mapping[str, Owned[RecordT]]:
+        return {str(owned.record.name): owned for owned in self._all(hook, record)}  # type: ignore[attr-defined]
+
+    def require_usable(self) -> None:
+        """Stop when a plugin is neither usable nor blocked: going on without its rules would silently change results."""
+        for plugin in self.plugins:
+            if plugin.status in (Status.BROKEN, Status.INCOMPATIBLE):
+                raise PluginError(
+                    f"plugin {plugin.name} ({plugin.dist} {plugin.version}) is {plugin.status}: {plugin.detail}",
+                    hint=plugin.hint or f"upgrade it, or leave it out with plugins.block: [{plugin.name}]",
+                    code=f"plugin_{plugin.status}",
+                )
+
+    def resolve(self, ref: Ref) -> Any:
+        """Import what a lazy reference names."""
+        if not isinstance(ref, str):
+            return ref
+        module, _, attribute = ref.partition(":")
+        try:
+            found: Any = importlib.import_module(module)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError) as error:
+            raise PluginError(
+                f"the reference {ref} cannot be imported: {error}",
+                hint=f"the plugin that ships {module.partition('.')[0]} is installed incompletely: reinstall it",
+                code="plugin_reference",
+            ) from error
+        return found
+
+    def open_source(
+        self, kind: str, options: Mapping[str, Json], *, base: Path, environ: Mapping[str, str] | None = None
+    ) -> SourceSession:
+        """Resolve the references in `options`, check them against the plugin's model and connect."""
+        owned = self.source(kind)
+        session = self._open(owned, owned.record.connect, options, f"source type {kind}", base, environ)
+        return cast("SourceSession", session)
+
+    def open_destination(
+        self, kind: str, options: Mapping[str, Json], *, base: Path, environ: Mapping[str, str] | None = None
+    ) -> Target:
+        """Resolve the references in `options`, check them against the plugin's model and open the store."""
+        owned = self.destination(kind)
+        target = self._open(owned, owned.record.open, options, f"destination type {kind}", base, environ)
+        return cast("Target", target)
+
+    def source(self, kind: str) -> Owned[SourceSpec]:
+        """Return the source of this type, or say how to install it."""
+        return _known("source", kind, self.sources)
+
+    def destination(self, kind: str) -> Owned[DestinationSpec]:
+        """Return the destination of this type, or say how to install it."""
+        return _known("destination", kind, self.destinations)
+
+    def _open(
+        self,
+        owned: Owned[Any],
+        opener: Ref,
+        options: Mapping[str, Json],
+        what: str,
+        base: Path,
+        environ: Mapping[str, str] | None,
+    ) -> object:
+        from rivet_core.options import validate_options
+        from rivet_core.references import resolve
+
+        resolved = resolve(dict(options), base=base, environ=os.environ if environ is None else environ)
+        model = validate_options(self.resolve(owned.record.options), resolved, base=base, what=what)
+        try:
+            return self.resolve(opener)(model)
+        except RivetError:
+            raise
+        except Exception as error:
+            raise PluginError(
+                f"{owned.plugin.dist} {owned.plugin.version} failed to open {what}: {type(error).__name__}",
+                hint="this is a fault of the plugin: run with -v for the trace, and report it to its authors",
+                code="plugin_failed",
+            ) from error
+
+
+PUBLISHED = {
+    "postgres": "rivet-postgres",
+    "postgresql": "rivet-postgres",
+    "mysql": "rivet-mysql",
+    "mariadb": "rivet-mysql",
+    "s3": "rivet-s3",
+}
+"""Types that first-party plugins bring, and the distribution to install."""
+
+
+def _known(what: str, kind: str, offered: Mapping[str, Owned[RecordT]]) -> Owned[RecordT]:
+    if kind in offered:
+        return offered[kind]
+    raise PluginError(
+        f"unknown {what} type {kind}; installed: {', '.join(sorted(offered)) or 'none'}",
+        hint=f"pip install {PUBLISHED.get(kind, f'rivet-{kind}')}",
+        code=f"unknown_{what}_type",
+    )
