@@ -1,0 +1,131 @@
+"""Canonical bytes of a plan, the seal over them, and the file on disk.
+
+Same plan, same bytes: keys sorted, no spaces, UTF-8, numbers as Python prints them. The seal is the SHA-256 of these bytes
+without the seal itself; it finds accidents, not attackers (PA10).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rivet_core.artifact.model import PLAN_VERSION, Plan
+from rivet_core.errors import ConfigError, PlanRefused
+
+AGAIN = "make a new one with rivet plan -o"
+
+
+def canonical(value: object) -> bytes:
+    """Return the canonical JSON bytes of a value made of JSON types."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "surrogatepass")
+
+
+def seal_of(data: dict[str, Any]) -> str:
+    """Return the seal that belongs to a plan's JSON object."""
+    return "sha256:" + hashlib.sha256(canonical({key: value for key, value in data.items() if key != "seal"})).hexdigest()
+
+
+def seal(plan: Plan) -> Plan:
+    """Return `plan` with its seal in place."""
+    return plan.model_copy(update={"seal": seal_of(plan.model_dump(mode="json"))})
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """Return the bytes of the plan file, which are also what `rivet plan --json` prints."""
+    return canonical(plan.model_dump(mode="json")) + b"\n"
+
+
+def write_plan(plan: Plan, path: Path) -> None:
+    """Write the plan atomically: a reader sees the old file or the whole new one."""
+    folder = path.parent
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(plan_bytes(plan))
+                file.flush()
+                os.fsync(file.fileno())
+            # mkstemp makes 0600; a plan holds no secrets and is meant to be handed on.
+            umask = os.umask(0)
+            os.umask(umask)
+            Path(temporary).chmod(0o666 & ~umask)
+            Path(temporary).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+            raise
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}", hint="choose another place with -o") from None
+
+
+def looks_like_plan(path: Path) -> bool:
+    """Whether the file is meant as a plan rather than a config: named `.json`, or a JSON object with a `plan_version`."""
+    if path.suffix == ".json":
+        return True
+    try:
+        head = path.read_bytes()
+    except OSError:
+        return False
+    return head.lstrip()[:1] == b"{" and b'"plan_version"' in head
+
+
+def read_plan(path: Path) -> Plan:
+    """Read and check a plan file: whole, sealed, of a version this Rivet knows.
+
+    Raises `ConfigError` when there is no such file and `PlanRefused` when it is not an intact plan.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise ConfigError(f"cannot read the plan {path}: {error.strerror}", hint="rivet plan -o plan.json makes one") from None
+    except UnicodeDecodeError:
+        raise PlanRefused(f"{path} is not a plan file: it is not UTF-8 text", hint=AGAIN, code="plan_damaged") from None
+    data = _parse(text, path)
+    version = data.get("plan_version")
+    if version != PLAN_VERSION:
+        newer = isinstance(version, int) and version > PLAN_VERSION
+        raise PlanRefused(
+            f"{path} has plan_version {version!r}; this Rivet reads {PLAN_VERSION}",
+            hint="upgrade Rivet, or plan again with this one" if newer else AGAIN,
+            code="plan_version",
+        )
+    if data.get("seal") != seal_of(data):
+        raise PlanRefused(
+            f"{path} was changed after it was made: the seal does not match",
+            hint=f"a plan is never edited; change the config and {AGAIN}",
+            code="plan_seal",
+        )
+    try:
+        return Plan.model_validate(data)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
+        raise PlanRefused(f"{path} is not a plan of this version: {where}", hint=AGAIN, code="plan_shape") from None
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    def unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise ValueError(f"the key {key} stands twice")
+            found[key] = value
+        return found
+
+    def no_constant(text: str) -> None:
+        raise ValueError(f"{text} is not JSON")
+
+    try:
+        data = json.loads(text, object_pairs_hook=unique, parse_constant=no_constant)
+    except (ValueError, RecursionError) as error:
+        raise PlanRefused(f"{path} is not a whole plan file: {error}", hint=AGAIN, code="plan_damaged") from None
+    if not isinstance(data, dict):
+        raise PlanRefused(f"{path} is not a plan file", hint=AGAIN, code="plan_damaged")
+    return data
