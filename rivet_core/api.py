@@ -101,7 +101,9 @@ class SchedulingPolicy:
 
     `order(jobs, capacities) -> Sequence[str]` puts all job names in one order; `next(PoolState) -> str | None` chooses among
     the heads that fit now, `None` to wait. Without `next` the first head is taken. `waves` says that a wave is a barrier.
-    Core checks every answer: each job once, no capacity exceeded, never waiting while nothing runs.
+    `front(jobs, capacities) -> Collection[str]` names the jobs that the policy lets pass all others; `next` finds them in
+    `PoolState.front`, and the plan shows them. Core checks every answer: each job once, no capacity exceeded, never waiting
+    while nothing runs.
     """
 
     name: str
@@ -109,6 +111,7 @@ class SchedulingPolicy:
     order: Ref
     next: Ref | None = None
     waves: bool = False
+    front: Ref | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,9 +55,9 @@ class PoolState:
     """The moment a worker asks for work.
 
     `heads` holds, per signature (equal demands and equal wave), the first waiting job in the policy's order, already filtered
-    to those that fit the free capacity now, in the policy's order. `running` are the jobs on the way. `remaining` maps a resource
-    name (`workers`, `connections:<group>`, `heavy:<group>`, `serial`) to the predicted work still ahead on it divided by its
-    capacity, in seconds, running jobs included. `lowest_wave` is the lowest wave with a job waiting or running.
+    to those that fit the free capacity now, in the policy's order. `running` are the jobs on the way. `remaining` maps a
+    resource name (`workers`, `connections:<group>`, `heavy:<group>`, `serial`) to the predicted work still ahead on it divided
+    by its capacity, in seconds, running jobs included. `lowest_wave` is the lowest wave with a job waiting or running.
     """
 
     heads: tuple[Job, ...]
@@ -65,3 +65,5 @@ class PoolState:
     remaining: Mapping[str, float] = field(default_factory=dict)
     waiting: int = 0
     lowest_wave: int | None = None
+    scarce: frozenset[str] = frozenset()
+    front: frozenset[str] = frozenset()
