@@ -9,7 +9,7 @@ from typing import Any
 
 from rivet_core.facts.cursor import Mark
 from rivet_core.facts.evidence import Json
-from rivet_core.facts.export import Mode, Tuning
+from rivet_core.facts.export import ExportSpec, Mode, Tuning
 
 
 class UnitKind(StrEnum):
@@ -108,3 +108,34 @@ class ReadSpec:
     snapshot: str = "per_unit"
     out_of_range: str = "fail"
     tuning: Tuning = field(default_factory=Tuning)
+
+    @classmethod
+    def of(cls, spec: ExportSpec) -> ReadSpec:
+        """Return the part of an export's spec that its source needs."""
+        incremental = spec.mode is Mode.INCREMENTAL
+        cursor = tuple(name for name in (spec.cursor_column, spec.cursor_fallback_column) if name) if incremental else ()
+        coalesced = spec.cursor_fallback_column is not None and spec.incremental_cursor_mode in (None, "coalesce")
+        return cls(
+            export=spec.name,
+            table=spec.table,
+            query=spec.query,
+            mode=spec.mode,
+            columns=spec.columns,
+            overrides=spec.overrides,
+            cursor=cursor,
+            cursor_mode="coalesce" if coalesced else spec.incremental_cursor_mode or "single_column",
+            null_cursor=str(spec.null_cursor),
+            lookback_seconds=spec.lookback_seconds,
+            allow_text_cursor=spec.allow_text_cursor,
+            chunk_column=spec.chunk_column,
+            chunk_by_key=spec.chunk_by_key,
+            chunk_size=spec.chunk_size,
+            chunk_count=spec.chunk_count,
+            chunk_by_days=spec.chunk_by_days,
+            time_column=spec.time_column,
+            time_column_type=spec.time_column_type,
+            days_window=spec.days_window,
+            snapshot=spec.snapshot,
+            out_of_range=spec.out_of_range,
+            tuning=spec.tuning,
+        )

@@ -1,0 +1,43 @@
+"""The typer application: which commands there are, in the order people meet them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rivet_core import __version__
+from rivet_core.cli import apply, demo, explain, files, plan, plugins, run, schema, simulate
+
+app = typer.Typer(
+    name="rivet",
+    help="Plan and run table extraction from shared databases: what first, what later, what alone, and why.",
+    epilog="Start with `rivet demo`; then write a rivet.yaml and run `rivet plan`.",
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    no_args_is_help=False,
+    invoke_without_command=True,
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"rivet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def entry(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Plan and run table extraction from shared databases: what first, what later, what alone, and why."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+for command in (demo.demo, plan.plan, explain.explain, simulate.simulate, apply.apply, run.run, files.files):
+    app.command()(command)
+app.add_typer(schema.app, name="schema")
+app.add_typer(plugins.app, name="plugins")

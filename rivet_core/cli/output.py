@@ -1,0 +1,56 @@
+"""Where text goes: data on stdout, everything said about it on stderr, colours only for a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+
+from rivet_core.facts import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The three flags that every command takes."""
+
+    machine: bool = False
+    verbose: bool = False
+    quiet: bool = False
+
+    def data(self, text: str) -> None:
+        """Print data on stdout."""
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+    def bytes(self, raw: bytes) -> None:
+        """Write data to stdout byte for byte."""
+        sys.stdout.flush()
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+
+    def json(self, value: Json | object) -> None:
+        """Print one JSON document on stdout."""
+        self.data(json.dumps(value, ensure_ascii=False))
+
+    def note(self, text: str) -> None:
+        """Say something on stderr, unless asked to be quiet."""
+        if not self.quiet:
+            sys.stderr.write(text if text.endswith("\n") else text + "\n")
+
+    def warn(self, text: str) -> None:
+        """Warn on stderr, quiet or not."""
+        sys.stderr.write(f"warning: {' '.join(text.split())}\n")
+
+
+def colours(stream_fd: int) -> bool:
+    """Whether to colour what goes to this descriptor: a terminal, no `NO_COLOR`, no dumb terminal."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and os.isatty(stream_fd)
+
+
+def width(default: int = 100) -> int:
+    """Columns to print for: the terminal's, or `COLUMNS`, or `default` when there is no terminal."""
+    try:
+        return os.get_terminal_size(1).columns
+    except OSError:
+        columns = os.environ.get("COLUMNS", "")
+        return int(columns) if columns.isdigit() and int(columns) > 0 else default
