@@ -57,7 +57,9 @@ class Tuning:
     """How hard a read may press. The profile's own figures stand unless one is set here (extraction section 8).
 
     Timeouts in seconds (0 = none), `page_seconds` the target length of one statement, `pause_share` of its time slept after
-    it, `batch_bytes` the bound of one record batch.
+    it, `pause_seconds` slept after each statement besides (`throttle_ms`), `batch_bytes` the bound of one record batch,
+    `max_retries` how often a transient error of one unit is tried again (`None` = the retry layer's own figure), with
+    `retry_backoff_seconds` before the first retry.
     """
 
     profile: str = "balanced"
@@ -67,6 +69,9 @@ class Tuning:
     lock_timeout_seconds: float = 30.0
     batch_bytes: int = 32 << 20
     batch_rows: int | None = None
+    pause_seconds: float = 0.0
+    max_retries: int | None = None
+    retry_backoff_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +119,7 @@ class ExportSpec:
     out_of_range: str = "fail"
     keep_runs: int = 2
     partition_by: tuple[str, ...] = ()
+    partition_granularity: str = "day"
     max_file_size: int | None = None
     skip_empty: bool = False
     meta_columns: Mapping[str, Json] = field(default_factory=dict)
