@@ -1,0 +1,202 @@
+"""Local disk: temporary file, fsync, rename, fsync of the directory. A file under its final name is whole and durable."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import xxhash
+
+from rivet_core.api import Target
+from rivet_core.errors import BusyError
+from rivet_core.stores.faults import destination_error
+from rivet_core.stores.keys import safe_key
+from rivet_core.stores.store import Entry, Part, Store, Versioned
+
+TEMPORARY = ".tmp"
+"""Suffix of files on their way; they also start with a dot, so no glob of data files matches them."""
+
+
+class LocalPart(Part):
+    """A temporary file beside its final name. Named after the key: a retried unit overwrites its own leftovers."""
+
+    def __init__(self, key: str, path: Path) -> None:
+        super().__init__(key, str(path))
+        self._path = path
+        self._temporary = path.with_name(f".{path.name}{TEMPORARY}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(
+                self._temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0), 0o666
+            )
+        except OSError as error:
+            raise destination_error(error, str(path), "write") from error
+
+    def _append(self, data: memoryview) -> None:
+        while data.nbytes:
+            data = data[os.write(self._descriptor, data) :]
+
+    def _publish(self) -> None:
+        os.fsync(self._descriptor)
+        os.close(self._descriptor)
+        self._descriptor = -1
+        self._temporary.replace(self._path)
+
+    def _discard(self) -> None:
+        with contextlib.suppress(OSError):
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+        self._descriptor = -1
+        with contextlib.suppress(OSError):
+            self._temporary.unlink()
+
+
+class LocalStore(Store):
+    """A directory tree. `current.json` is guarded by a lock on its directory, so two processes cannot both replace it."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self._root = Path(target.root)
+
+    def _path(self, key: str) -> Path:
+        return self._root / safe_key(key)
+
+    def write(self, key: str) -> Part:
+        """Start a file in its final directory, under a temporary name."""
+        return LocalPart(key, self._path(key))
+
+    def check(self) -> None:
+        """Create the root if need be, and a file in it."""
+        probe = self._root / f".rivet-{uuid.uuid4().hex}{TEMPORARY}"
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            with probe.open("wb") as file:
+                file.write(b"rivet")
+        except OSError as error:
+            raise destination_error(error, str(self._root), "write to") from error
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink()
+
+    def sync(self, directory: str) -> None:
+        """Sync the directory and its ancestors up to the root: a rename is durable only then."""
+        path = self._path(directory)
+        for folder in (path, *path.parents):
+            try:
+                descriptor = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+            except OSError as error:
+                raise destination_error(error, str(folder), "sync") from error
+            if folder == self._root:
+                return
+
+    def current(self, key: str) -> Versioned | None:
+        """Read the file; its tag is the digest of its bytes."""
+        try:
+            data = self._path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise destination_error(error, str(self._path(key)), "read") from error
+        return Versioned(data=data, tag=xxhash.xxh3_128_hexdigest(data))
+
+    def replace(self, key: str, data: bytes, previous: Versioned | None) -> None:
+        """Write, fsync and rename under a lock of the directory, after looking that nobody was faster."""
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with _locked(path.parent):
+                found = self.current(key)
+                if (found.tag if found else None) != (previous.tag if previous else None):
+                    raise BusyError(
+                        f"{path} was replaced by another run meanwhile",
+                        hint="let the other run finish, then start again",
+                        code="replaced",
+                    )
+                with LocalPart(key, path) as part:
+                    part.write(data)
+                    part.commit()
+                self.sync(key.rpartition("/")[0] or key)
+        except OSError as error:
+            raise destination_error(error, str(path), "replace") from error
+
+    def read(self, key: str) -> bytes:
+        """Return a whole file."""
+        try:
+            return self._path(key).read_bytes()
+        except OSError as error:
+            raise destination_error(error, str(self._path(key)), "read") from error
+
+    def chunks(self, key: str, size: int = 1 << 20) -> Iterator[bytes]:
+        """Yield a file piece by piece."""
+        try:
+            with self._path(key).open("rb") as file:
+                while chunk := file.read(size):
+                    yield chunk
+        except OSError as error:
+            raise destination_error(error, str(self._path(key)), "read") from error
+
+    def size(self, key: str) -> int | None:
+        """Return a file's size, `None` when there is no such file."""
+        try:
+            return self._path(key).stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise destination_error(error, str(self._path(key)), "read") from error
+
+    def files(self, directory: str) -> list[Entry]:
+        """Walk one directory."""
+        start = self._path(directory) if directory else self._root
+        entries = []
+        try:
+            for folder, _, names in os.walk(start, onerror=_raise):
+                for name in names:
+                    path = Path(folder) / name
+                    entries.append(Entry(key=path.relative_to(self._root).as_posix(), bytes=path.stat().st_size))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise destination_error(error, str(start), "list") from error
+        return sorted(entries, key=lambda entry: entry.key)
+
+    def _delete(self, key: str) -> None:
+        path = self._path(key)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise destination_error(error, str(path), "delete") from error
+        # Directories that became empty go too, never the root.
+        for folder in path.parents:
+            if folder == self._root or not folder.is_relative_to(self._root):
+                return
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold an exclusive advisory lock on a directory; it vanishes with its process and leaves no file."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - no flock on this platform; the lease of the state database guards alone
+        yield
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,256 @@
+"""Object stores through fsspec: a key appears whole or not at all, and an upload that fails leaves no billed parts (O04).
+
+A small file is one put. A larger one is a multipart upload opened with `autocommit=False`: `commit()` completes it, `discard()`
+aborts it. What an fsspec filesystem has to offer for that is `open(path, "wb", autocommit=False)`, `pipe_file`, `info`, `find`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import xxhash
+
+from rivet_core.api import Target
+from rivet_core.errors import BusyError, DestinationError
+from rivet_core.stores.faults import destination_error
+from rivet_core.stores.guard import guarded
+from rivet_core.stores.keys import join, safe_key
+from rivet_core.stores.store import Entry, Part, Store, Versioned, retried
+
+BLOCK = 16 << 20
+"""Bytes held before a file becomes a multipart upload, and the size of its pieces (S3 asks for at least 5 MiB)."""
+
+
+class ObjectPart(Part):
+    """Bytes on their way to one key."""
+
+    def __init__(self, key: str, path: str, where: str, filesystem: Any) -> None:
+        super().__init__(key, where)
+        self._path = path
+        self._filesystem = filesystem
+        self._held = bytearray()
+        self._upload: Any = None
+
+    def _append(self, data: memoryview) -> None:
+        if self._upload is None and len(self._held) + data.nbytes < BLOCK:
+            self._held += data
+            return
+        if self._upload is None:
+            self._upload = self._filesystem.open(self._path, "wb", block_size=BLOCK, autocommit=False)
+            self._upload.write(bytes(self._held))
+            self._held.clear()
+        self._upload.write(data)
+
+    def _publish(self) -> None:
+        if self._upload is None:
+            data = bytes(self._held)
+            self._attempt(lambda: self._filesystem.pipe_file(self._path, data))
+            return
+        self._upload.close()
+        # The bytes are there; completing is idempotent, so throttling here must not cost another read of the source (O05).
+        self._attempt(self._upload.commit)
+
+    def _attempt(self, action: Any) -> None:
+        def once() -> None:
+            try:
+                action()
+            except Exception as error:
+                self._filesystem.invalidate_cache()
+                if _size(self._filesystem, self._path) == self.bytes and self._ambiguous(error):
+                    return
+                raise destination_error(error, self.where, "publish") from error
+
+        retried(once)
+        self._filesystem.invalidate_cache()
+
+    def _ambiguous(self, error: Exception) -> bool:
+        """Whether the store may have done it although the answer was lost; an older file of that size is not proof."""
+        found = destination_error(error, self.where, "publish")
+        if not (isinstance(found, DestinationError) and found.transient):
+            return isinstance(error, FileNotFoundError) and self._upload is not None
+        digest = xxhash.xxh3_128()
+        with self._filesystem.open(self._path, "rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+        return digest.digest() == self._hash.digest()
+
+    def _discard(self) -> None:
+        if self._upload is None:
+            self._held.clear()
+            return
+        with contextlib.suppress(Exception):
+            self._upload.discard()
+        # fsspec files complete themselves when they are closed by the garbage collector; this one must not.
+        self._upload.closed = True
+        self._upload = None
+
+
+class ObjectStore(Store):
+    """Keys in a bucket or any other fsspec filesystem."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self._fs: Any = target.filesystem
+
+    def _path(self, key: str) -> str:
+        return join_root(self.target.root, safe_key(key))
+
+    def write(self, key: str) -> Part:
+        """Start an upload; nothing is sent before the first block is full."""
+        return ObjectPart(key, self._path(key), self.url(key), self._fs)
+
+    def check(self) -> None:
+        """List the root once: a missing bucket or credential shows here, before anything is read."""
+
+        def once() -> None:
+            try:
+                self._fs.ls(self.target.root, detail=False)
+            except FileNotFoundError as error:
+                bucket = self.target.root.strip("/").partition("/")[0]
+                if bucket and not self._exists(bucket):
+                    raise destination_error(error, self.where, "write to") from error
+            except Exception as error:
+                raise destination_error(error, self.where, "list") from error
+
+        retried(once)
+
+    def _exists(self, path: str) -> bool:
+        try:
+            return bool(self._fs.exists(path)) or not path
+        except Exception as error:
+            raise destination_error(error, self.where, "list") from error
+
+    def sync(self, directory: str) -> None:
+        """Nothing to do: a put that answered is durable."""
+
+    def current(self, key: str) -> Versioned | None:
+        """Read the file and its ETag (where the store has none, the digest of its bytes)."""
+
+        def once() -> Versioned | None:
+            path = self._path(key)
+            try:
+                self._fs.invalidate_cache()
+                tag = str(self._fs.info(path).get("ETag") or "")
+                data: bytes = self._fs.cat_file(path)
+            except FileNotFoundError:
+                return None
+            except Exception as error:
+                raise destination_error(error, self.url(key), "read") from error
+            return Versioned(data=data, tag=tag or xxhash.xxh3_128_hexdigest(data))
+
+        return retried(once)
+
+    def replace(self, key: str, data: bytes, previous: Versioned | None) -> None:
+        """Put under the condition that the key still is `previous`; without conditional puts, under a lock object."""
+        if not self.target.capabilities.conditional_put:
+            with guarded(self, f"{key}.lock"):
+                self._unchanged(key, previous)
+                self.put(key, data)
+            return
+
+        def once() -> None:
+            condition = {"IfMatch": previous.tag} if previous else {"mode": "create"}
+            try:
+                self._fs.pipe_file(self._path(key), data, **condition)
+            except Exception as error:
+                found = self.current(key)
+                if found is not None and found.data == data:
+                    return  # The answer was lost, the put was not.
+                text = f"{error} {error.__cause__}"
+                if isinstance(error, FileExistsError) or "PreconditionFailed" in text or "ConditionalRequestConflict" in text:
+                    raise self._replaced(key) from error
+                raise destination_error(error, self.url(key), "replace") from error
+
+        retried(once)
+        self._fs.invalidate_cache()
+
+    def _unchanged(self, key: str, previous: Versioned | None) -> None:
+        found = self.current(key)
+        if (found.tag if found else None) != (previous.tag if previous else None):
+            raise self._replaced(key)
+
+    def _replaced(self, key: str) -> BusyError:
+        return BusyError(
+            f"{self.url(key)} was replaced by another run meanwhile",
+            hint="let the other run finish, then start again",
+            code="replaced",
+        )
+
+    def read(self, key: str) -> bytes:
+        """Return a whole file."""
+
+        def once() -> bytes:
+            try:
+                found: bytes = self._fs.cat_file(self._path(key))
+            except Exception as error:
+                raise destination_error(error, self.url(key), "read") from error
+            return found
+
+        return retried(once)
+
+    def chunks(self, key: str, size: int = 1 << 20) -> Iterator[bytes]:
+        """Yield a file piece by piece."""
+        try:
+            with self._fs.open(self._path(key), "rb") as file:
+                while chunk := file.read(size):
+                    yield chunk
+        except Exception as error:
+            raise destination_error(error, self.url(key), "read") from error
+
+    def size(self, key: str) -> int | None:
+        """Return a file's size, `None` when there is no such key."""
+        try:
+            self._fs.invalidate_cache()
+            return _size(self._fs, self._path(key))
+        except Exception as error:
+            raise destination_error(error, self.url(key), "read") from error
+
+    def files(self, directory: str) -> list[Entry]:
+        """List below one directory, ended by a slash so that `orders` never matches `orders_archive`."""
+        root = self.target.root.strip("/")
+        base = f"{join_root(self.target.root, safe_key(directory)) if directory else self.target.root.rstrip('/')}/"
+
+        def once() -> list[Entry]:
+            try:
+                self._fs.invalidate_cache()
+                found = self._fs.find(base, detail=True)
+            except FileNotFoundError:
+                return []
+            except Exception as error:
+                raise destination_error(error, self.url(directory) if directory else self.where, "list") from error
+            entries = []
+            for path, info in found.items():
+                if path.strip("/").startswith(base.strip("/") + "/" if base.strip("/") else ""):
+                    key = path.strip("/")[len(root) :].strip("/")
+                    entries.append(Entry(key=key, bytes=int(info.get("size") or 0)))
+            return sorted(entries, key=lambda entry: entry.key)
+
+        return retried(once)
+
+    def _delete(self, key: str) -> None:
+        def once() -> None:
+            try:
+                self._fs.rm_file(self._path(key))
+            except FileNotFoundError:
+                pass
+            except Exception as error:
+                raise destination_error(error, self.url(key), "delete") from error
+
+        retried(once)
+        self._fs.invalidate_cache()
+
+
+def join_root(root: str, key: str) -> str:
+    """Return the filesystem's path of a key, keeping a leading slash of the root."""
+    lead = "/" if root.startswith("/") else ""
+    return lead + join(root, key)
+
+
+def _size(filesystem: Any, path: str) -> int | None:
+    try:
+        size = filesystem.info(path).get("size")
+    except FileNotFoundError:
+        return None
+    return None if size is None else int(size)

@@ -1,0 +1,219 @@
+"""The store: what running does with a destination, whatever filesystem is below."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TypeVar
+
+import tenacity
+import xxhash
+
+from rivet_core.api import Target
+from rivet_core.errors import DestinationError, IntegrityError
+from rivet_core.stores.faults import destination_error
+from rivet_core.stores.keys import safe_key
+
+ResultT = TypeVar("ResultT")
+
+TRIES = 5
+"""Attempts of one small operation (complete an upload, put a manifest) against a store that throttles or hiccups."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A published file: its key, size in bytes, and `xxh3:<128-bit hex>` over its bytes, computed while writing."""
+
+    key: str
+    bytes: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One file of a listing."""
+
+    key: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versioned:
+    """A small file as it was read, and the tag that says whether it is still that one."""
+
+    data: bytes
+    tag: str
+
+
+class Part(ABC):
+    """A file on its way: nobody sees it before `commit`, and `abort` leaves nothing behind.
+
+    It is a context manager that aborts unless it was committed; `write` takes any bytes-like object.
+    """
+
+    def __init__(self, key: str, where: str) -> None:
+        self.key = key
+        self.where = where
+        self.bytes = 0
+        self._hash = xxhash.xxh3_128()
+        self._open = True
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Append `data`; return its length in bytes."""
+        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
+        try:
+            self._append(view)
+        except Exception as error:
+            raise destination_error(error, self.where, "write") from error
+        self._hash.update(view)
+        self.bytes += view.nbytes
+        return view.nbytes
+
+    def commit(self) -> Written:
+        """Make the file durable and publish it under its final key (I1, I2)."""
+        try:
+            self._publish()
+        except Exception as error:
+            self.abort()
+            raise destination_error(error, self.where, "publish") from error
+        self._open = False
+        return Written(key=self.key, bytes=self.bytes, checksum=f"xxh3:{self._hash.hexdigest()}")
+
+    def abort(self) -> None:
+        """Drop what was written. Aborting twice, or after the commit, does nothing."""
+        if self._open:
+            self._open = False
+            self._discard()
+
+    def __enter__(self) -> Part:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.abort()
+
+    @abstractmethod
+    def _append(self, data: memoryview) -> None: ...
+
+    @abstractmethod
+    def _publish(self) -> None: ...
+
+    @abstractmethod
+    def _discard(self) -> None: ...
+
+
+class Store(ABC):
+    """A target one can publish into. All keys are below its root; every error is a `DestinationError` with the full path."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def url(self, key: str) -> str:
+        """Return what a reader opens: an absolute path or a full URL."""
+        prefix = self.target.url_prefix
+        return f"{prefix.rstrip('/')}/{safe_key(key)}" if prefix.strip("/") else f"{prefix}{safe_key(key)}"
+
+    @property
+    def where(self) -> str:
+        """The root as a reader knows it."""
+        return self.target.url_prefix or self.target.root
+
+    @abstractmethod
+    def write(self, key: str) -> Part:
+        """Start a file."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise when nothing could be written here: one attempt before a campaign starts (M01)."""
+
+    @abstractmethod
+    def sync(self, directory: str) -> None:
+        """Make the names in `directory` durable, up to the root, where the store has such a notion."""
+
+    @abstractmethod
+    def current(self, key: str) -> Versioned | None:
+        """Return a small file with its tag, `None` when it does not exist."""
+
+    @abstractmethod
+    def replace(self, key: str, data: bytes, previous: Versioned | None) -> None:
+        """Replace a small file atomically, only if it still is `previous` (`None`: absent). Raises `BusyError` when not."""
+
+    @abstractmethod
+    def read(self, key: str) -> bytes:
+        """Return a whole file."""
+
+    @abstractmethod
+    def chunks(self, key: str, size: int = 1 << 20) -> Iterator[bytes]:
+        """Yield a file piece by piece."""
+
+    @abstractmethod
+    def size(self, key: str) -> int | None:
+        """Return a file's size in bytes, `None` when it does not exist."""
+
+    @abstractmethod
+    def files(self, directory: str) -> list[Entry]:
+        """Return all files under a directory, sorted; never those of a neighbour whose name only starts alike (O08)."""
+
+    @abstractmethod
+    def _delete(self, key: str) -> None: ...
+
+    def put(self, key: str, data: bytes) -> Written:
+        """Write a small file whole."""
+
+        def once() -> Written:
+            with self.write(key) as part:
+                part.write(data)
+                return part.commit()
+
+        return retried(once)
+
+    def checksum(self, key: str) -> str:
+        """Return the checksum of a file as it lies there."""
+        digest = xxhash.xxh3_128()
+        for chunk in self.chunks(key):
+            digest.update(chunk)
+        return f"xxh3:{digest.hexdigest()}"
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Delete single files; one that is already gone is fine."""
+        for key in keys:
+            self._delete(safe_key(key))
+
+    def delete_tree(self, directory: str) -> list[Entry]:
+        """Delete every file under one directory and return them; an empty directory name is refused (O08)."""
+        if not directory.strip("/"):
+            raise IntegrityError(
+                f"refused to delete everything under {self.where}",
+                hint="name the directory of one run or export",
+                code="empty_prefix",
+            )
+        entries = self.files(directory)
+        self.delete(entry.key for entry in entries)
+        return entries
+
+
+def retried(action: Callable[[], ResultT]) -> ResultT:
+    """Run a small idempotent operation, again with growing jittered pauses while its error is transient (O05)."""
+
+    def transient(error: BaseException) -> bool:
+        return isinstance(error, DestinationError) and error.transient
+
+    policy = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(transient),
+        stop=tenacity.stop_after_attempt(TRIES),
+        wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
+        reraise=True,
+    )
+    return policy(action)
+
+
+def open_store(target: Target) -> Store:
+    """Return the store over an open target: local rename and fsync where they apply, else whole-object puts."""
+    if target.capabilities.local:
+        from rivet_core.stores.local import LocalStore
+
+        return LocalStore(target)
+    from rivet_core.stores.objects import ObjectStore
+
+    return ObjectStore(target)
