@@ -1,0 +1,129 @@
+"""Ask every source for its facts and units, all tables at once, several sources side by side. The only I/O of planning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rivet_core.api import SourceSession
+from rivet_core.config import SourceConfig
+from rivet_core.errors import ConfigError, PluginError, RivetError, SourceError
+from rivet_core.facts import CatalogFacts, ExportSpec, InspectItem, Mark, Mode, ReadSpec, RelationKind, TableFacts, Unit
+from rivet_core.plugins import Registry
+
+PLANNER_CONNECTIONS = 2
+"""Connections that planning holds at one source: one that asks, one for index-end probes."""
+PARALLEL_SOURCES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceView:
+    """One source as it was seen. Either `catalog` or `error` is set; `failures` are exports that cannot be read as asked."""
+
+    config: SourceConfig
+    catalog: CatalogFacts | None = None
+    error: RivetError | None = None
+    units: Mapping[str, tuple[Unit, ...]] = field(default_factory=dict)
+    failures: Mapping[str, RivetError] = field(default_factory=dict)
+
+    def table(self, spec: ExportSpec) -> TableFacts | None:
+        """Return the facts of what `spec` reads, `None` when the source could not be asked."""
+        return self.catalog.tables.get(item_name(spec)) if self.catalog else None
+
+
+def item_name(spec: ExportSpec) -> str:
+    """Return the key under which the facts of an export's table or query stand in `CatalogFacts.tables`."""
+    return spec.table if spec.table is not None else spec.name
+
+
+def inspect_sources(
+    sources: Mapping[str, SourceConfig],
+    exports: Sequence[ExportSpec],
+    committed: Mapping[str, tuple[Mark, ...]],
+    registry: Registry,
+    *,
+    base: Path,
+) -> dict[str, SourceView]:
+    """Return one view per source that an export names.
+
+    A source that cannot be reached becomes a view with an error, an export that cannot be read a failure in its source's
+    view; a wrong config or an unusable plugin raises, since nothing can be planned with it.
+    """
+    wanted = {name: [spec for spec in exports if spec.source == name] for name in sources}
+    jobs = [(config, wanted[name]) for name, config in sources.items() if wanted[name]]
+    with ThreadPoolExecutor(max_workers=PARALLEL_SOURCES, thread_name_prefix="rivet-inspect") as pool:
+        views = pool.map(lambda job: _view(job[0], job[1], committed, registry, base), jobs)
+        return {view.config.name: view for view in views}
+
+
+def _view(
+    config: SourceConfig,
+    exports: Sequence[ExportSpec],
+    committed: Mapping[str, tuple[Mark, ...]],
+    registry: Registry,
+    base: Path,
+) -> SourceView:
+    try:
+        session = registry.open_source(config.type, config.options, base=base)
+    except (ConfigError, PluginError):
+        raise
+    except RivetError as error:
+        return SourceView(config=config, error=error)
+    try:
+        session.limit(PLANNER_CONNECTIONS)
+        catalog = session.inspect(_items(exports))
+        units, failures = _units(session, exports, catalog, committed)
+    except (ConfigError, PluginError):
+        raise
+    except RivetError as error:
+        return SourceView(config=config, error=error)
+    finally:
+        session.close()
+    return SourceView(config=config, catalog=catalog, units=units, failures=failures)
+
+
+def _items(exports: Sequence[ExportSpec]) -> list[InspectItem]:
+    columns: dict[str, list[str]] = {}
+    specs: dict[str, ExportSpec] = {}
+    for spec in exports:
+        named = (spec.cursor_column, spec.cursor_fallback_column, spec.chunk_column, spec.time_column)
+        columns.setdefault(item_name(spec), []).extend(name for name in named if name)
+        specs.setdefault(item_name(spec), spec)
+    return [
+        InspectItem(name=name, table=spec.table, query=spec.query, columns=tuple(dict.fromkeys(columns[name])))
+        for name, spec in specs.items()
+    ]
+
+
+def _units(
+    session: SourceSession,
+    exports: Sequence[ExportSpec],
+    catalog: CatalogFacts,
+    committed: Mapping[str, tuple[Mark, ...]],
+) -> tuple[dict[str, tuple[Unit, ...]], dict[str, RivetError]]:
+    units: dict[str, tuple[Unit, ...]] = {}
+    failures: dict[str, RivetError] = {}
+    for spec in exports:
+        problem = _problem(catalog.tables.get(item_name(spec)), spec)
+        if problem is not None:
+            failures[spec.name] = problem
+            continue
+        marks = committed.get(spec.name, ()) if spec.mode is Mode.INCREMENTAL else ()
+        try:
+            units[spec.name] = session.units(ReadSpec.of(spec), marks)
+        except RivetError as error:
+            failures[spec.name] = error
+    return units, failures
+
+
+def _problem(table: TableFacts | None, spec: ExportSpec) -> RivetError | None:
+    if table is None:
+        return SourceError(f"{item_name(spec)} was not found", hint="check the name and the schema", error_class="missing")
+    if table.problem or table.kind is RelationKind.MISSING:
+        kind = "missing" if table.kind is RelationKind.MISSING else "permission"
+        return SourceError(
+            table.problem or f"{item_name(spec)} does not exist", hint=table.remedy, code=f"source_{kind}", error_class=kind
+        )
+    return None
