@@ -1,0 +1,165 @@
+"""The policies that come with Rivet. Each is two pure functions: an order of all jobs, and a choice among those that fit now.
+
+`waves` config order inside barriers; `waves-bottleneck` the same barriers with bottleneck order inside (recommended waves);
+`longest-first` the Rust tool's rule; `bottleneck` the default of a pool; `fast-lane` bottleneck with the promised exports in
+front; `fifo` and `priority` the two plain ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rivet_core.api import SchedulingPolicy
+from rivet_core.facts import Capacities, Job, PoolState
+from rivet_core.scheduling.bound import lower_bound
+from rivet_core.scheduling.resources import demands, resource_names, units_of
+
+FAST_LANE_SHARE = 0.03
+"""The share of the lower bound that promoted exports may take of every resource (scheduling section 2)."""
+
+
+def builtin_policies() -> tuple[SchedulingPolicy, ...]:
+    """Return the records of all built-in policies."""
+    here = "rivet_core.builtin.policies:"
+    return (
+        SchedulingPolicy(
+            name="waves",
+            summary="numbered waves with a barrier between them, config order inside",
+            order=here + "order_by_config",
+            waves=True,
+        ),
+        SchedulingPolicy(
+            name="waves-bottleneck",
+            summary="numbered waves with a barrier between them, bottleneck order inside",
+            order=here + "order_by_bottleneck",
+            next=here + "choose_bottleneck",
+            waves=True,
+        ),
+        SchedulingPolicy(
+            name="longest-first",
+            summary="longest predicted duration first; exports that are not parallel_safe one at a time; tiers ignored",
+            order=here + "order_by_length",
+            next=here + "choose_longest",
+        ),
+        SchedulingPolicy(
+            name="bottleneck",
+            summary="the export with the most work behind it on the scarcest resource first: finishes soonest",
+            order=here + "order_by_bottleneck",
+            next=here + "choose_bottleneck",
+        ),
+        SchedulingPolicy(
+            name="fast-lane",
+            summary="exports with tier high or a deadline first while they cost at most 3 % of the campaign, then bottleneck",
+            order=here + "order_fast_lane",
+            next=here + "choose_fast_lane",
+            front=here + "promote",
+        ),
+        SchedulingPolicy(name="fifo", summary="config order", order=here + "order_by_config"),
+        SchedulingPolicy(name="priority", summary="rank order: named priority before speed", order=here + "order_by_rank"),
+    )
+
+
+def order_by_config(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
+    """Config order."""
+    return [job.name for job in sorted(jobs, key=lambda job: (job.position, job.name))]
+
+
+def order_by_rank(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
+    """Rank order; equal ranks by least recent success, so that nobody is always last."""
+    return [job.name for job in sorted(jobs, key=lambda job: (job.rank, _staleness(job), job.position, job.name))]
+
+
+def order_by_length(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
+    """Longest predicted duration first."""
+    return [job.name for job in sorted(jobs, key=lambda job: (-job.predicted_seconds, job.position, job.name))]
+
+
+def choose_longest(state: PoolState) -> str | None:
+    """Return the longest head, leaving out exports that are not parallel_safe while one of them runs."""
+    alone = any(not job.parallel_safe for job in state.running)
+    return next((job.name for job in state.heads if job.parallel_safe or not alone), None)
+
+
+def order_by_bottleneck(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
+    """Most work ahead on a scarce resource first, as it stands before the start; equal ones longest, then stalest first."""
+    workers = capacities.workers
+    ahead: dict[str, float] = {}
+    for job in jobs:
+        for resource, units in demands(job, capacities):
+            available = units_of(resource, capacities)
+            if available < workers:
+                ahead[resource] = ahead.get(resource, 0.0) + units * job.predicted_seconds / available
+
+    def urgency(job: Job) -> tuple[float, float, float, str]:
+        names = resource_names(job.group, heavy=job.heavy, serial=job.serial)
+        work = max((ahead.get(name, 0.0) for name in names), default=0.0)
+        return (-max(job.predicted_seconds, work), -job.predicted_seconds, _staleness(job), job.name)
+
+    return [job.name for job in sorted(jobs, key=urgency)]
+
+
+def choose_bottleneck(state: PoolState) -> str | None:
+    """Return the head with the greatest `max(own seconds, remaining seconds on any scarce resource it takes)`."""
+    return _most_urgent(state.heads, state)
+
+
+def promote(jobs: Sequence[Job], capacities: Capacities) -> frozenset[str]:
+    """Return the exports of the fast lane: tier high or a deadline, cheapest first, while they stay a small share.
+
+    The promoted work on every resource stays within 3 % of what the lower bound gives it, and none is longer than 3 % of the
+    bound, so the lane costs the others next to nothing.
+    """
+    budget = FAST_LANE_SHARE * lower_bound(jobs, capacities).seconds
+    used: dict[str, float] = {}
+    chosen = []
+    wanted = (job for job in jobs if job.tier == "high" or job.deadline)
+    for job in sorted(wanted, key=lambda job: (job.predicted_seconds, job.rank, job.name)):
+        if job.predicted_seconds > budget:
+            break
+        takes = [(name, units * job.predicted_seconds / units_of(name, capacities)) for name, units in demands(job, capacities)]
+        if all(used.get(name, 0.0) + load <= budget for name, load in takes):
+            chosen.append(job.name)
+            for name, load in takes:
+                used[name] = used.get(name, 0.0) + load
+    return frozenset(chosen)
+
+
+def order_fast_lane(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
+    """Promoted exports, shortest first, then bottleneck order."""
+    front = promote(jobs, capacities)
+    first = sorted((job for job in jobs if job.name in front), key=lambda job: (job.predicted_seconds, job.rank, job.name))
+    return [job.name for job in first] + [name for name in order_by_bottleneck(jobs, capacities) if name not in front]
+
+
+def choose_fast_lane(state: PoolState) -> str | None:
+    """Return the first promoted head, or else the most urgent one."""
+    for job in state.heads:
+        if job.name in state.front:
+            return job.name
+        break  # promoted jobs lead the order, so no later head can be one
+    return _most_urgent(state.heads, state)
+
+
+def _most_urgent(heads: Sequence[Job], state: PoolState) -> str | None:
+    scarce, remaining = state.scarce, state.remaining
+    best: Job | None = None
+    best_key = best_seconds = -1.0
+    for job in heads:
+        seconds = key = job.predicted_seconds
+        for name in resource_names(job.group, heavy=job.heavy, serial=job.serial):
+            if name in scarce:
+                work = remaining[name]
+                if work > key:
+                    key = work
+        if (
+            best is None
+            or key > best_key
+            or (key == best_key and (seconds, -_staleness(job)) > (best_seconds, -_staleness(best)))
+        ):
+            best, best_key, best_seconds = job, key, seconds
+    return best.name if best is not None else None
+
+
+def _staleness(job: Job) -> float:
+    """Return the last success in epoch seconds; never is the stalest of all."""
+    return float("-inf") if job.last_success is None else job.last_success

@@ -1,0 +1,124 @@
+"""Chains of exports that wait for each other (`depends_on`): order, longest chain, circles."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from rivet_core.errors import ConfigError
+from rivet_core.facts import Job
+
+
+def dependants(jobs: Sequence[Job]) -> tuple[list[list[int]], list[int]]:
+    """Return, by index, who waits for each job, and for how many jobs each one waits.
+
+    Names outside `jobs` (a campaign cut down with `-e`) and repeated names hold nobody back.
+    """
+    index = {job.name: place for place, job in enumerate(jobs)}
+    waits: list[list[int]] = [[] for _ in jobs]
+    counts = [0] * len(jobs)
+    for place, job in enumerate(jobs):
+        if not job.depends_on:
+            continue
+        for name in set(job.depends_on):
+            before = index.get(name)
+            if before is not None:
+                waits[before].append(place)
+                counts[place] += 1
+    return waits, counts
+
+
+def topological(jobs: Sequence[Job]) -> tuple[list[int], list[list[int]]]:
+    """Return the indices of `jobs` so that each comes after those it waits for, and who waits for each.
+
+    Raises `ConfigError` naming the exports of a circle.
+    """
+    waits, counts = dependants(jobs)
+    ready = deque(place for place, count in enumerate(counts) if count == 0)
+    ordered = []
+    while ready:
+        place = ready.popleft()
+        ordered.append(place)
+        for later in waits[place]:
+            counts[later] -= 1
+            if counts[later] == 0:
+                ready.append(later)
+    if len(ordered) < len(jobs):
+        raise ConfigError(
+            f"depends_on goes round in a circle: {' -> '.join(_circle(jobs, counts))}",
+            hint="remove one depends_on of the circle",
+        )
+    return ordered, waits
+
+
+def longest_chain(jobs: Sequence[Job], durations: Sequence[float]) -> tuple[str, float]:
+    """Return the last export of the longest chain and the chain's seconds; `("", 0.0)` without `depends_on`."""
+    if not any(job.depends_on for job in jobs):
+        return "", 0.0
+    ordered, waits = topological(jobs)
+    ends = [0.0] * len(jobs)
+    for place in ordered:
+        ends[place] += durations[place]
+        for later in waits[place]:
+            ends[later] = max(ends[later], ends[place])
+    last = max(range(len(jobs)), key=ends.__getitem__)
+    return jobs[last].name, ends[last]
+
+
+def _circle(jobs: Sequence[Job], counts: Sequence[int]) -> list[str]:
+    """Return the names along one circle, the first one again at the end. `counts` > 0 marks jobs on or behind a circle."""
+    stuck = {job.name: job for job, count in zip(jobs, counts, strict=True) if count > 0}
+    name = next(iter(stuck))
+    path: list[str] = []
+    while name not in path:
+        path.append(name)
+        name = next(before for before in stuck[name].depends_on if before in stuck)
+    return [*path[path.index(name) :], name]
+
+
+class Chains:
+    """Who waits for whom while a campaign runs. Raises `ConfigError` for a circle."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._later: dict[str, list[str]] = {}
+        self._before: dict[str, int] = {}
+        self._order: list[str] = []
+        if not any(job.depends_on for job in jobs):
+            return
+        ordered, waits = topological(jobs)
+        self._order = [jobs[place].name for place in ordered]
+        for place in ordered:
+            later = self._later[jobs[place].name] = [jobs[found].name for found in waits[place]]
+            for name in later:
+                self._before[name] = self._before.get(name, 0) + 1
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The jobs that still wait for another."""
+        return frozenset(name for name, count in self._before.items() if count)
+
+    def lift(self, waves: dict[str, int]) -> None:
+        """Raise each job's wave to that of what it waits for: a barrier must never wait for what is behind it."""
+        for name in self._order:
+            for later in self._later[name]:
+                waves[later] = max(waves[later], waves[name])
+
+    def release(self, name: str) -> list[str]:
+        """Record that `name` succeeded; return the jobs that waited for nothing else."""
+        free = []
+        for later in self._later.get(name, ()):
+            self._before[later] -= 1
+            if not self._before[later]:
+                free.append(later)
+        return free
+
+    def behind(self, name: str) -> list[str]:
+        """Return everything that waits for `name`, directly or not."""
+        found: dict[str, None] = {}
+        path = [name]
+        while path:
+            for later in self._later.get(path.pop(), ()):
+                if later not in found:
+                    found[later] = None
+                    path.append(later)
+        return list(found)

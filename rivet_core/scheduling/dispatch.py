@@ -1,0 +1,219 @@
+"""The one engine that decides what starts next, shared by the executor, the simulator and the plan's prediction.
+
+Nothing here knows threads or time: whoever uses it from several threads holds one lock around every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from rivet_core.api import SchedulingPolicy
+from rivet_core.errors import ConfigError
+from rivet_core.facts import Capacities, Job, PoolState
+from rivet_core.scheduling.bound import LowerBound, lower_bound
+from rivet_core.scheduling.chains import Chains
+from rivet_core.scheduling.policies import PolicyGuard
+from rivet_core.scheduling.queues import Queues
+from rivet_core.scheduling.resources import WORKERS, check_capacities
+
+MAX_HEADS = 64
+"""A policy sees at most this many heads, the first ones in its own order, so a claim stays cheap with hundreds of groups."""
+
+LAST_WAVE = 1 << 62
+"""Where jobs without a wave go under a policy with barriers: after every numbered wave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a job left: `succeeded`, `failed` or `skipped`; `because` is the failed job's name, or the reason given to `skip`."""
+
+    status: str
+    because: str = ""
+    seconds: float | None = None
+
+
+class Dispatcher:
+    """Hands out jobs one by one under `policy`, each once, and never more than `capacities` hold.
+
+    Raises `ConfigError` for a capacity below 1, two jobs of one name, or a circle in `depends_on`; `PluginError` when the
+    policy cannot be loaded. Wrong answers of the policy are counted in `violations` and replaced by the first feasible job.
+    """
+
+    def __init__(self, jobs: Sequence[Job], capacities: Capacities, policy: SchedulingPolicy) -> None:
+        check_capacities(capacities)
+        self._jobs = {job.name: job for job in jobs}
+        if len(self._jobs) < len(jobs):
+            twice = next(job.name for job in jobs if job is not self._jobs[job.name])
+            raise ConfigError(f"two exports are named {twice}", hint="give each export a name of its own")
+        self.capacities = capacities
+        self._guard = PolicyGuard(policy)
+        self._chains = Chains(jobs)
+        self._wave_of = {job.name: job.wave if policy.waves and job.wave is not None else LAST_WAVE for job in jobs}
+        self._chains.lift(self._wave_of)
+        self._unfinished: dict[int, int] = {}
+        for wave in self._wave_of.values():
+            self._unfinished[wave] = self._unfinished.get(wave, 0) + 1
+        self._waves = sorted(self._unfinished, reverse=True) or [LAST_WAVE]
+        self._ordered = tuple(self._jobs[name] for name in self._guard.order(jobs, capacities))
+        self._front = self._guard.front(jobs, capacities)
+        self._queues = Queues(self._ordered, capacities, self._wave_of, self._chains.held, self._waves[-1])
+        self._remaining = MappingProxyType(self._queues.remaining)
+        self._running: dict[str, Job] = {}
+        self._running_now: tuple[Job, ...] | None = ()
+        self._ended: dict[str, Ended] = {}
+        self._waiting = len(jobs)
+        self._drained = ""
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs have not started."""
+        return self._waiting
+
+    @property
+    def running(self) -> tuple[Job, ...]:
+        """The jobs on the way, in the order in which they started."""
+        if self._running_now is None:
+            self._running_now = tuple(self._running.values())
+        return self._running_now
+
+    @property
+    def done(self) -> Mapping[str, Ended]:
+        """Every job that ended, by name, in the order of ending."""
+        return MappingProxyType(self._ended)
+
+    @property
+    def finished(self) -> bool:
+        """True when nothing runs and nothing will start any more."""
+        return not self._running and (self._waiting == 0 or bool(self._drained))
+
+    @property
+    def drained(self) -> str:
+        """Why nothing starts any more, empty while it may."""
+        return self._drained
+
+    @property
+    def lowest_wave(self) -> int | None:
+        """The wave that may start now; `None` without barriers, or when only jobs without a wave are left."""
+        return None if self._waves[-1] == LAST_WAVE else self._waves[-1]
+
+    @property
+    def front(self) -> frozenset[str]:
+        """The jobs that the policy lets pass all others (those that `fast-lane` promoted)."""
+        return self._front
+
+    @property
+    def remaining(self) -> Mapping[str, float]:
+        """Predicted seconds still ahead per resource (work / units), running jobs included."""
+        return self._remaining
+
+    @property
+    def violations(self) -> int:
+        """How many answers of the policy were wrong and replaced."""
+        return self._guard.violations
+
+    @property
+    def violation_messages(self) -> tuple[str, ...]:
+        """The first of them in words."""
+        return tuple(self._guard.messages)
+
+    def waiting_jobs(self) -> tuple[Job, ...]:
+        """Return the jobs that have not started, in the policy's order."""
+        return tuple(job for job in self._ordered if job.name not in self._ended and job.name not in self._running)
+
+    def state(self) -> PoolState:
+        """Return what the policy sees when a worker asks for work."""
+        may_start = self._queues.free[WORKERS] > 0 and not self._drained
+        return PoolState(
+            heads=tuple(self._queues.heads[:MAX_HEADS]) if may_start else (),
+            running=self.running,
+            remaining=self._remaining,
+            waiting=self._waiting,
+            lowest_wave=self.lowest_wave,
+            scarce=self._queues.scarce,
+            front=self._front,
+        )
+
+    def claim(self) -> Job | None:
+        """Start the policy's next job and return it; `None` when nothing may start before a running job ends."""
+        heads = self._queues.heads
+        if not heads or self._queues.free[WORKERS] <= 0 or self._drained:
+            return None
+        job = self._guard.choose(self.state()) if self._guard.chooses else heads[0]
+        if job is None:
+            return None
+        self._queues.take(job)
+        self._running[job.name] = job
+        self._running_now = None
+        self._waiting -= 1
+        return job
+
+    def finish(self, name: str, *, ok: bool = True, actual_seconds: float | None = None) -> tuple[str, ...]:
+        """Record that running job `name` ended and free what it took; return the dependants skipped because it failed.
+
+        Raises `KeyError` when `name` is not running: a bug of the caller.
+        """
+        job = self._running.pop(name)
+        self._running_now = None
+        self._queues.give_back(job)
+        self._leave(job, Ended(status="succeeded" if ok else "failed", seconds=actual_seconds))
+        if not ok:
+            return self._skip_behind(name)
+        for later in self._chains.release(name):
+            if later not in self._ended:
+                self._queues.push(self._jobs[later])
+        return ()
+
+    def fail(self, name: str, *, actual_seconds: float | None = None) -> tuple[str, ...]:
+        """Record that running job `name` failed: `finish` with `ok=False`."""
+        return self.finish(name, ok=False, actual_seconds=actual_seconds)
+
+    def skip(self, name: str, because: str) -> tuple[str, ...]:
+        """Take the waiting job `name` out for a reason of the caller; return it and its dependants, `()` if it does not wait."""
+        if name not in self._jobs or name in self._ended or name in self._running:
+            return ()
+        self._take_out(name, because)
+        return (name, *self._skip_behind(name))
+
+    def drain(self, because: str = "interrupted") -> None:
+        """Start nothing any more; running jobs go on until they end."""
+        self._drained = self._drained or because
+
+    def bound_now(self, elapsed: Mapping[str, float]) -> LowerBound:
+        """Return the campaign's lower bound as known now: real seconds of ended jobs, at least `elapsed` (by name) of running
+        ones. Skipped jobs count nothing.
+        """
+        seconds = {name: max(spent, self._jobs[name].predicted_seconds) for name, spent in elapsed.items()}
+        seconds |= {name: ended.seconds for name, ended in self._ended.items() if ended.seconds is not None}
+        jobs = [job for job in self._ordered if job.name not in self._ended or self._ended[job.name].status != "skipped"]
+        return lower_bound(jobs, self.capacities, seconds)
+
+    def overdue(self, elapsed: Mapping[str, float]) -> tuple[Job, ...]:
+        """Return the running jobs that are past their p90, given the seconds that each has run."""
+        return tuple(
+            job for job in self.running if job.p90_seconds is not None and elapsed.get(job.name, 0.0) > job.p90_seconds
+        )
+
+    def _skip_behind(self, name: str) -> tuple[str, ...]:
+        skipped = tuple(later for later in self._chains.behind(name) if later not in self._ended)
+        for later in skipped:
+            self._take_out(later, name)
+        return skipped
+
+    def _take_out(self, name: str, because: str) -> None:
+        job = self._jobs[name]
+        self._waiting -= 1
+        self._queues.discard(job)
+        self._leave(job, Ended(status="skipped", because=because))
+
+    def _leave(self, job: Job, ended: Ended) -> None:
+        self._ended[job.name] = ended
+        self._queues.settle(job)
+        self._unfinished[self._wave_of[job.name]] -= 1
+        opened = False
+        while len(self._waves) > 1 and self._unfinished[self._waves[-1]] == 0:
+            self._waves.pop()
+            opened = True
+        if opened:
+            self._queues.open_wave(self._waves[-1])

@@ -1,0 +1,103 @@
+"""A policy record made callable, and its answers checked: a policy can be slow or odd, but never break a campaign.
+
+The dispatcher counts every wrong answer as a *violation* and goes on with a safe choice instead.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from rivet_core.api import Ref, SchedulingPolicy
+from rivet_core.errors import PluginError
+from rivet_core.facts import Capacities, Job, PoolState
+
+MAX_MESSAGES = 20
+"""Violations beyond this many are counted but not worded."""
+
+
+class PolicyGuard:
+    """One policy in use. `violations` counts its wrong answers, `messages` words the first ones."""
+
+    def __init__(self, policy: SchedulingPolicy) -> None:
+        self.name = policy.name
+        self.waves = policy.waves
+        self.violations = 0
+        self.messages: list[str] = []
+        self.chooses = policy.next is not None
+        self._order: Callable[..., Any] = _load(policy, policy.order)
+        self._next: Callable[..., Any] | None = None if policy.next is None else _load(policy, policy.next)
+        self._front: Callable[..., Any] | None = None if policy.front is None else _load(policy, policy.front)
+
+    def order(self, jobs: Sequence[Job], capacities: Capacities) -> list[str]:
+        """Return each job's name exactly once, in the policy's order; what it forgot follows in config order."""
+        try:
+            answer = [str(name) for name in self._order(jobs, capacities)]
+        except Exception as error:  # noqa: BLE001 - a foreign policy may raise anything; the campaign goes on in config order
+            self.report(f"order raised {type(error).__name__}: {error}")
+            answer = []
+        else:
+            if len(answer) != len(jobs) or set(answer) != {job.name for job in jobs}:
+                self.report(f"order returned {len(answer)} names for {len(jobs)} exports, or not each once")
+        known = {job.name for job in jobs}
+        rest = [job.name for job in sorted(jobs, key=lambda job: (job.position, job.name))]
+        return list(dict.fromkeys([name for name in answer if name in known] + rest))
+
+    def front(self, jobs: Sequence[Job], capacities: Capacities) -> frozenset[str]:
+        """Return the names that may pass all others; empty for most policies."""
+        if self._front is None:
+            return frozenset()
+        try:
+            answer: Collection[str] = self._front(jobs, capacities)
+            return frozenset(answer) & {job.name for job in jobs}
+        except Exception as error:  # noqa: BLE001 - as above
+            self.report(f"front raised {type(error).__name__}: {error}")
+            return frozenset()
+
+    def choose(self, state: PoolState) -> Job | None:
+        """Return one of the heads, or `None` to wait; never waits while nothing runs."""
+        heads = state.heads
+        if self._next is None:
+            return heads[0]
+        try:
+            name = self._next(state)
+        except Exception as error:  # noqa: BLE001 - as above
+            self.report(f"next raised {type(error).__name__}: {error}")
+            return heads[0]
+        if name is None:
+            if state.running:
+                return None
+            self.report("next waited although nothing runs")
+            return heads[0]
+        for job in heads:
+            if job.name == name:
+                return job
+        self.report(f"next returned {name!r}, which is not one of the exports that may start now")
+        return heads[0]
+
+    def report(self, message: str) -> None:
+        """Count a wrong answer."""
+        self.violations += 1
+        if len(self.messages) < MAX_MESSAGES:
+            self.messages.append(f"policy {self.name}: {message}")
+
+
+def _load(policy: SchedulingPolicy, ref: Ref) -> Callable[..., Any]:
+    """Return the function behind a lazy reference. Raises `PluginError` when there is none."""
+    target: object = ref
+    if isinstance(ref, str):
+        module, _, name = ref.partition(":")
+        try:
+            target = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise PluginError(
+                f"scheduling policy {policy.name} refers to {ref}, which cannot be loaded: {error}",
+                hint="upgrade or block the plugin that offers this policy, or choose another --policy",
+            ) from error
+    if not callable(target):
+        raise PluginError(
+            f"scheduling policy {policy.name} refers to {ref!r}, which is not a function",
+            hint="upgrade or block the plugin that offers this policy, or choose another --policy",
+        )
+    return target

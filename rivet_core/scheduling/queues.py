@@ -1,0 +1,144 @@
+"""The waiting jobs, one queue per signature, and the free units of every resource.
+
+A *signature* is equal demands and an equal wave, so all jobs of a queue fit or do not fit together. A queue is *open* while
+its first job fits; only the first jobs of open queues are candidates. Opening and closing happens when a resource crosses
+the number of units that a queue needs, so a start or an end costs the same for 10 and for 10,000 waiting jobs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from heapq import heappop, heappush
+
+from rivet_core.facts import Capacities, Job
+from rivet_core.scheduling.resources import WORKERS, Demands, demands, scarce_resources, units_of
+
+
+class _Queue:
+    """The waiting jobs of one signature, as a heap of places in the policy's order."""
+
+    __slots__ = ("demands", "gone", "lacks", "listed", "places", "wave")
+
+    def __init__(self, takes: Demands, wave: int) -> None:
+        self.demands = takes  # without the worker, which every job takes
+        self.wave = wave
+        self.places: list[int] = []
+        self.gone: set[int] = set()  # discarded, still in the heap
+        self.lacks = 0  # resources besides workers of which too few units are free
+        self.listed = -1  # the place shown among the open heads, or -1
+
+
+class Queues:
+    """Waiting jobs in the policy's order (`jobs`), each in a wave; those in `held` enter later by `push`."""
+
+    def __init__(
+        self, jobs: Sequence[Job], capacities: Capacities, waves: Mapping[str, int], held: Collection[str], first_wave: int
+    ) -> None:
+        self._jobs = jobs
+        self._place = {job.name: place for place, job in enumerate(jobs)}
+        self._wave = first_wave
+        self.units: dict[str, int] = {WORKERS: capacities.workers}
+        self.free: dict[str, int] = {WORKERS: capacities.workers}
+        self.remaining: dict[str, float] = {}
+        """Predicted seconds ahead per resource (work / units), running jobs included."""
+        self.heads: list[Job] = []
+        """The first jobs of the open queues, in the policy's order; free workers are not considered."""
+        self._places: list[int] = []
+        self._watchers: dict[str, dict[int, list[_Queue]]] = {}
+        self._queues: list[_Queue] = []
+        self._queue_of: dict[str, _Queue] = {}
+        self._build(capacities, waves, held)
+        self.scarce = scarce_resources(self.units, capacities.workers)
+
+    def take(self, job: Job) -> None:
+        """Start `job`, the first of its queue: it takes its units."""
+        queue = self._queue_of[job.name]
+        heappop(queue.places)
+        self.free[WORKERS] -= 1
+        for resource, units in queue.demands:
+            before = self.free[resource]
+            after = self.free[resource] = before - units
+            for needed, watching in self._watchers[resource].items():
+                if after < needed <= before:
+                    for other in watching:
+                        other.lacks += 1
+                        if other.listed >= 0:
+                            self._show(other)
+        self._show(queue)
+
+    def give_back(self, job: Job) -> None:
+        """End a started `job`: its units are free again."""
+        self.free[WORKERS] += 1
+        for resource, units in self._queue_of[job.name].demands:
+            before = self.free[resource]
+            after = self.free[resource] = before + units
+            for needed, watching in self._watchers[resource].items():
+                if before < needed <= after:
+                    for other in watching:
+                        other.lacks -= 1
+                        if not other.lacks:
+                            self._show(other)
+
+    def push(self, job: Job) -> None:
+        """Let a held job wait with the others."""
+        queue = self._queue_of[job.name]
+        heappush(queue.places, self._place[job.name])
+        self._show(queue)
+
+    def discard(self, job: Job) -> None:
+        """Take a waiting job out that will never start."""
+        queue = self._queue_of[job.name]
+        queue.gone.add(self._place[job.name])
+        self._show(queue)
+
+    def settle(self, job: Job) -> None:
+        """Take the work of `job`, ended or skipped, off what remains."""
+        seconds = max(0.0, job.predicted_seconds)
+        for resource, units in ((WORKERS, 1), *self._queue_of[job.name].demands):
+            self.remaining[resource] = max(0.0, self.remaining[resource] - units * seconds / self.units[resource])
+
+    def open_wave(self, wave: int) -> None:
+        """Let the jobs of `wave` start, and no others."""
+        self._wave = wave
+        for queue in self._queues:
+            self._show(queue)
+
+    def _build(self, capacities: Capacities, waves: Mapping[str, int], held: Collection[str]) -> None:
+        found: dict[tuple[Demands, int, bool], _Queue] = {}
+        for place, job in enumerate(self._jobs):
+            takes, wave = demands(job, capacities), waves[job.name]
+            # parallel_safe is no resource, but a policy may treat it like one, so it must see a head of either kind.
+            key = (takes, wave, job.parallel_safe)
+            queue = found.get(key)
+            if queue is None:
+                queue = found[key] = _Queue(takes[1:], wave)
+                for resource, units in queue.demands:
+                    if resource not in self.units:
+                        self.units[resource] = self.free[resource] = units_of(resource, capacities)
+                    self._watchers.setdefault(resource, {}).setdefault(units, []).append(queue)
+            self._queue_of[job.name] = queue
+            if job.name not in held:
+                queue.places.append(place)  # places come in rising order, so the list is a heap as it stands
+            for resource, units in takes:
+                load = units * max(0.0, job.predicted_seconds) / self.units[resource]
+                self.remaining[resource] = self.remaining.get(resource, 0.0) + load
+        self._queues = list(found.values())
+        self.open_wave(self._wave)
+
+    def _show(self, queue: _Queue) -> None:
+        """Bring the open heads up to date with `queue`."""
+        places = queue.places
+        while queue.gone and places and places[0] in queue.gone:
+            queue.gone.remove(heappop(places))
+        wanted = places[0] if places and not queue.lacks and queue.wave == self._wave else -1
+        if wanted == queue.listed:
+            return
+        if queue.listed >= 0:
+            at = bisect_left(self._places, queue.listed)
+            del self._places[at], self.heads[at]
+        if wanted >= 0:
+            at = bisect_left(self._places, wanted)
+            self._places.insert(at, wanted)
+            self.heads.insert(at, self._jobs[wanted])
+        queue.listed = wanted

@@ -1,0 +1,159 @@
+"""Waves: numbered groups with barriers between them, for people and orchestrators that want steps rather than a pool.
+
+Exports go, in rank order, into the earliest wave that still has budget on every resource (budget: an equal share of the lower
+bound), so important ones come early and each wave is about as long as the others. A barrier costs time; `free_waves` says
+how many cost nothing and `WavePrice` what the asked number costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from rivet_core.api import SchedulingPolicy
+from rivet_core.facts import Capacities, Job
+from rivet_core.scheduling.bound import LowerBound, lower_bound
+from rivet_core.scheduling.chains import Chains
+from rivet_core.scheduling.resources import WORKERS, cap_workers, demands, units_of
+from rivet_core.scheduling.simulate import simulate
+
+DEFAULT_WAVES = 4
+
+_SLACK = 1 + 1e-9
+"""Budgets are compared with this tolerance, so that rounding never moves an export."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WavePlan:
+    """Recommended waves. `wave_of` covers every export: a hand-set number as it stands, else the recommendation.
+
+    `hand_set` are the exports whose number came from the config: when there is any, the others are suggestions only and run
+    last. `spans` are longer than a wave's budget, so their wave lasts longer than the others. `free_waves` barriers cost
+    nothing; `budget_seconds` is what each wave was given on every resource.
+    """
+
+    wave_of: Mapping[str, int]
+    asked: int
+    free_waves: int
+    budget_seconds: float
+    spans: frozenset[str] = frozenset()
+    hand_set: frozenset[str] = frozenset()
+
+    def members(self) -> dict[int, tuple[str, ...]]:
+        """Return the exports of each wave by number, in the order in which they were given."""
+        found: dict[int, list[str]] = {}
+        for name, wave in self.wave_of.items():
+            found.setdefault(wave, []).append(name)
+        return {wave: tuple(found[wave]) for wave in sorted(found)}
+
+    def assign(self, jobs: Sequence[Job]) -> tuple[Job, ...]:
+        """Return `jobs` with the waves they run in: with hand-set ones, exports without a number keep none (they run last)."""
+        if self.hand_set:
+            return tuple(jobs)
+        return tuple(replace(job, wave=self.wave_of[job.name]) for job in jobs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WavePrice:
+    """What barriers cost, all predicted. `share` is extra time over the pool's (0.18 = 18 % longer).
+
+    `wave_seconds` is how long each wave lasts by number, `None` for exports without one.
+    """
+
+    waves_seconds: float
+    pool_seconds: float
+    wave_seconds: Mapping[int | None, float] = field(default_factory=dict)
+
+    @property
+    def extra_seconds(self) -> float:
+        """Seconds that the barriers add."""
+        return max(0.0, self.waves_seconds - self.pool_seconds)
+
+    @property
+    def share(self) -> float:
+        """`extra_seconds` over the pool's makespan."""
+        return self.extra_seconds / self.pool_seconds if self.pool_seconds > 0 else 0.0
+
+
+def free_waves(bound: LowerBound) -> int:
+    """Return how many waves cost nothing: as many as the longest export fits into the lower bound, at least 1."""
+    if bound.longest_seconds <= 0:
+        return 1
+    return max(1, math.floor(bound.seconds / bound.longest_seconds * _SLACK))
+
+
+def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | None = DEFAULT_WAVES) -> WavePlan:
+    """Return the recommended waves of `jobs`; `asked=None` means as many as are free (`--waves auto`).
+
+    Never more waves than exports. Hand-set waves (`Job.wave`) stand and use up budget of their wave.
+    """
+    bound = lower_bound(jobs, capacities)
+    free = free_waves(bound)
+    hand_set = {job.name: job.wave for job in jobs if job.wave is not None}
+    count = max(1, min(asked if asked is not None else free, len(jobs)))
+    numbers = sorted({*range(1, count + 1), *hand_set.values()})
+    budget = bound.seconds / count
+    cap = cap_workers((job.group for job in jobs), capacities)
+    ends: dict[int, dict[str, float]] = {number: {} for number in numbers}
+    wave_of: dict[str, int] = dict(hand_set)
+    loads = {job.name: _loads(job, capacities, cap) for job in jobs}
+    for name, wave in hand_set.items():
+        _add(ends[wave], loads[name])
+    spans = set()
+    for job in sorted(jobs, key=lambda job: (job.rank, job.position, job.name)):
+        if job.name in hand_set:
+            continue
+        if job.predicted_seconds > budget * _SLACK:
+            wave = numbers[0]
+            spans.add(job.name)
+        else:
+            wave = _place(ends, loads[job.name], budget * _SLACK)
+        wave_of[job.name] = wave
+        _add(ends[wave], loads[job.name])
+    Chains(jobs).lift(wave_of)
+    return WavePlan(
+        wave_of={job.name: wave_of[job.name] for job in jobs},
+        asked=count,
+        free_waves=free,
+        budget_seconds=budget,
+        spans=frozenset(spans),
+        hand_set=frozenset(hand_set),
+    )
+
+
+def price_waves(jobs: Sequence[Job], capacities: Capacities, waves: SchedulingPolicy, pool: SchedulingPolicy) -> WavePrice:
+    """Return what the barriers of `jobs` (with their waves set) cost: policy `waves` against policy `pool`, both predicted."""
+    with_barriers = simulate(jobs, capacities, waves)
+    without = simulate(jobs, capacities, pool)
+    lengths: dict[int | None, float] = {}
+    before = 0.0
+    for wave, end in sorted(with_barriers.wave_ends.items(), key=lambda item: item[1]):
+        lengths[wave] = end - before
+        before = end
+    return WavePrice(waves_seconds=with_barriers.makespan_seconds, pool_seconds=without.makespan_seconds, wave_seconds=lengths)
+
+
+def _loads(job: Job, capacities: Capacities, cap: int) -> tuple[tuple[str, float], ...]:
+    """Return the seconds that `job` adds to each resource (work / units)."""
+    return tuple(
+        (name, units * job.predicted_seconds / (cap if name == WORKERS else units_of(name, capacities)))
+        for name, units in demands(job, capacities)
+    )
+
+
+def _place(ends: Mapping[int, Mapping[str, float]], loads: Sequence[tuple[str, float]], budget: float) -> int:
+    """Return the earliest wave with budget left on every resource, else the one whose worst resource ends lowest."""
+    lowest, best = math.inf, 0
+    for wave, used in ends.items():
+        worst = max(used.get(name, 0.0) + load for name, load in loads)
+        if worst <= budget:
+            return wave
+        if worst < lowest:
+            lowest, best = worst, wave
+    return best
+
+
+def _add(used: dict[str, float], loads: Sequence[tuple[str, float]]) -> None:
+    for name, load in loads:
+        used[name] = used.get(name, 0.0) + load
