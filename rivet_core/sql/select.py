@@ -1,0 +1,116 @@
+"""A unit of an export as one SELECT: its columns, its rows, and the order a cursor needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rivet_core.errors import ConfigError
+from rivet_core.facts import Mark, ReadSpec, TypeKind, Unit, UnitKind
+from rivet_core.sql.dialect import Dialect
+from rivet_core.sql.querytext import ALIAS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectItem:
+    """One output column: its name, and the SQL that computes it when it is not the column itself.
+
+    `{}` in `expression` stands for the quoted column, so that a type table can say `{}::text`.
+    """
+
+    name: str
+    expression: str = ""
+
+    def sql(self, dialect: Dialect) -> str:
+        """Return `expression AS name`."""
+        column = dialect.quote(self.name)
+        if not self.expression:
+            return column
+        return f"{self.expression.replace('{}', f'{ALIAS}.{column}')} AS {column}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyTypes:
+    """Kind and source type of the key columns of a unit, by column name; a coalesce cursor has its primary column's."""
+
+    kinds: Mapping[str, TypeKind]
+    types: Mapping[str, str]
+
+
+def select_unit(
+    dialect: Dialect,
+    *,
+    source: str,
+    items: Sequence[SelectItem],
+    spec: ReadSpec,
+    unit: Unit,
+    keys: KeyTypes,
+    limit: int | None = None,
+) -> str:
+    """Return the SELECT of one unit.
+
+    `source` is the FROM item without its alias for a table (`"s"."t"`, `ONLY "s"."t"`) or a derived table with its own
+    (`querytext.derived_table`, aliased `ALIAS`). Cursor units are ordered by their cursor, so that the last row is the mark.
+    """
+    source = source if source.startswith("(") else f"{source} AS {ALIAS}"
+    columns = ", ".join(item.sql(dialect) for item in items)
+    parts = [f"SELECT {columns}", f"FROM {source}"]
+    conditions = where_unit(dialect, spec=spec, unit=unit, keys=keys)
+    if conditions:
+        parts.append("WHERE " + " AND ".join(conditions))
+    if unit.kind is UnitKind.CURSOR:
+        parts.append("ORDER BY " + ", ".join(key_expressions(dialect, spec, unit)))
+    if limit is not None:
+        parts.append(f"LIMIT {int(limit)}")
+    return "\n".join(parts)
+
+
+def where_unit(dialect: Dialect, *, spec: ReadSpec, unit: Unit, keys: KeyTypes) -> list[str]:
+    """Return the conditions that select exactly the rows of `unit`, to be joined by AND."""
+    if unit.kind in (UnitKind.WHOLE, UnitKind.CTID):
+        return []
+    expressions = key_expressions(dialect, spec, unit)
+    if unit.kind is UnitKind.NULLS:
+        return ["(" + " OR ".join(f"{expression} IS NULL" for expression in expressions) + ")"]
+    conditions = []
+    if unit.kind is UnitKind.CURSOR and not unit.lower:
+        conditions.append(f"{expressions[0]} IS NOT NULL")
+    for bound, operator in (
+        (unit.lower, ">=" if unit.lower_inclusive else ">"),
+        (unit.upper, "<=" if unit.upper_inclusive else "<"),
+    ):
+        if bound:
+            literals = _literals(dialect, spec, unit, keys, bound)
+            conditions.append(dialect.compare(expressions[: len(bound)], operator, literals))
+    return conditions
+
+
+def key_expressions(dialect: Dialect, spec: ReadSpec, unit: Unit) -> list[str]:
+    """Return the SQL of a unit's keys, one for each position a mark can have."""
+    columns = [f"{ALIAS}.{dialect.quote(name)}" for name in unit.columns]
+    if is_coalesce(spec, unit):
+        return [f"COALESCE({columns[0]}, {columns[1]})", *columns[2:]]
+    return columns
+
+
+def is_coalesce(spec: ReadSpec, unit: Unit) -> bool:
+    """Whether the first two columns of the unit count as one cursor."""
+    return (
+        spec.cursor_mode == "coalesce"
+        and unit.kind in (UnitKind.CURSOR, UnitKind.NULLS)
+        and unit.columns[:2] == spec.cursor[:2]
+    )
+
+
+def _literals(dialect: Dialect, spec: ReadSpec, unit: Unit, keys: KeyTypes, bound: Sequence[Mark]) -> list[str]:
+    skipped = 1 if is_coalesce(spec, unit) else 0
+    literals = []
+    for position, mark in enumerate(bound):
+        name = unit.columns[position + skipped if position else 0]
+        if mark.type != keys.types[name]:
+            raise ConfigError(
+                f"{spec.export}: a bound of unit {unit.index} is a {mark.type}, the column {name} is now {keys.types[name]}",
+                hint="plan again",
+            )
+        literals.append(dialect.literal(keys.kinds[name], mark.value, keys.types[name]))
+    return literals
