@@ -1,0 +1,75 @@
+"""Transactions on the state database, safe for several threads and several processes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, delete, insert
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import DeclarativeBase
+
+from rivet_core.errors import InternalError, RivetError
+
+
+class Database:
+    """Short transactions over an engine. Writers of one process queue here instead of in the database's busy loop."""
+
+    def __init__(self, engine: Engine, *, read_only: bool) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self.read_only = read_only
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads."""
+        try:
+            if self.read_only and self._engine.dialect.name == "sqlite":
+                with self._lock, self._engine.connect() as connection:  # One in-memory connection for all threads.
+                    yield connection
+            else:
+                with self._engine.connect() as connection:
+                    yield connection
+        except SQLAlchemyError as error:
+            raise _failed("read", error) from error
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes: all of it or nothing."""
+        if self.read_only:
+            raise InternalError("the state was opened for reading only", hint="this is a bug: please report it")
+        try:
+            with self._lock, self._engine.connect().execution_options(rivet_write=True) as connection, connection.begin():
+                yield connection
+        except SQLAlchemyError as error:
+            raise _failed("write", error) from error
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+
+def table(model: type[DeclarativeBase]) -> Table:
+    """Return the table of a model, for statements that write rows without loading them."""
+    found = model.__table__
+    assert isinstance(found, Table)  # noqa: S101 - narrows the type; every model here maps to a table
+    return found
+
+
+def put(connection: Connection, model: type[DeclarativeBase], **values: Any) -> None:
+    """Insert a row, replacing the one with the same primary key. Portable: a delete and an insert in one transaction."""
+    target = table(model)
+    connection.execute(delete(target).where(*(column == values[column.name] for column in target.primary_key)))
+    connection.execute(insert(target).values(**values))
+
+
+def _failed(what: str, error: SQLAlchemyError) -> RivetError:
+    cause = getattr(error, "orig", None) or error
+    detail = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
+    return RivetError(
+        f"cannot {what} the state: {detail}",
+        hint="check the disk and the rights of the state database, then run with --resume",
+        code="state_failed",
+    )

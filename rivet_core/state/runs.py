@@ -1,0 +1,258 @@
+"""Runs: begun, their units ticked off one by one, finished. The order of writes is the executor's (I1-I7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from rivet_core.facts import Json, Mark, RunFact
+from rivet_core.state.database import Database, put, table
+from rivet_core.state.marks import marks_from_json, marks_to_json, units_from_json
+from rivet_core.state.models import CursorRow, MetricRow, PartRow, ProgressRow, RunRow, UnitRow
+from rivet_core.state.records import Metric, PartRecord, Resumable, RunStart, UnitRecord
+
+
+class Runs:
+    """The log of runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def begin(self, start: RunStart) -> None:
+        """Record that a run has begun; an unfinished older run of the export is marked killed, it will not be resumed."""
+        with self._database.writing() as connection:
+            connection.execute(
+                update(table(RunRow))
+                .where(RunRow.export == start.export, RunRow.status == "running")
+                .values(status="killed", finished_at=_now())
+            )
+            connection.execute(
+                insert(table(RunRow)).values(
+                    run_id=start.run_id,
+                    export=start.export,
+                    plan_id=start.plan_id,
+                    fingerprint=start.fingerprint,
+                    source_fingerprint=start.source_fingerprint,
+                    mode=start.mode,
+                    status="running",
+                    started_at=_now(),
+                    predicted_seconds=start.predicted_seconds,
+                    table_bytes=start.table_bytes,
+                    retries=0,
+                    error_class="",
+                    units=[unit.to_json() for unit in start.units],
+                    cursor_before=marks_to_json(start.cursor_before),
+                )
+            )
+
+    def reopen(self, run_id: str) -> None:
+        """Take up a broken-off run again."""
+        with self._database.writing() as connection:
+            connection.execute(
+                update(table(RunRow))
+                .where(RunRow.run_id == run_id)
+                .values(status="running", finished_at=None, error=None, error_class="")
+            )
+
+    def unit_done(self, run_id: str, unit: UnitRecord) -> None:
+        """Record that all parts of a unit are published; recording it again replaces nothing but itself (I5)."""
+        with self._database.writing() as connection:
+            connection.execute(delete(table(PartRow)).where(PartRow.run_id == run_id, PartRow.unit == unit.unit))
+            put(
+                connection,
+                UnitRow,
+                run_id=run_id,
+                unit=unit.unit,
+                rows=unit.rows,
+                bytes=unit.bytes,
+                marks=marks_to_json(unit.marks),
+                counts=dict(unit.counts),
+                schema=list(unit.schema),
+                done_at=_now(),
+            )
+            if unit.parts:
+                connection.execute(insert(table(PartRow)), [_part_values(run_id, part) for part in unit.parts])
+
+    def commit(
+        self,
+        run_id: str,
+        export: str,
+        *,
+        rows: int,
+        size: int,
+        seconds: float,
+        retries: int,
+        columns: Sequence[Json],
+        cursor: tuple[Mark, ...] | None,
+        keep_cursor: bool,
+    ) -> None:
+        """Finish a run whose dataset is committed, and move the cursor with it, in one transaction (I3, I6).
+
+        `cursor` is the new cursor; `None` leaves it as it is when `keep_cursor`, else clears it: a dataset that was replaced
+        as a whole no longer has the old one's cursor.
+        """
+        now = _now()
+        with self._database.writing() as connection:
+            connection.execute(
+                update(table(RunRow))
+                .where(RunRow.run_id == run_id)
+                .values(
+                    status="succeeded",
+                    finished_at=now,
+                    seconds=seconds,
+                    rows=rows,
+                    bytes=size,
+                    retries=retries,
+                    columns=list(columns),
+                    error=None,
+                )
+            )
+            if cursor is not None:
+                put(connection, CursorRow, export=export, marks=marks_to_json(cursor), run_id=run_id, updated_at=now)
+                _progress(connection, export, committed=marks_to_json(cursor), committed_at=now)
+            elif not keep_cursor:
+                connection.execute(delete(table(CursorRow)).where(CursorRow.export == export))
+                connection.execute(delete(table(ProgressRow)).where(ProgressRow.export == export))
+            connection.execute(delete(table(PartRow)).where(PartRow.run_id == run_id))
+            connection.execute(delete(table(UnitRow)).where(UnitRow.run_id == run_id))
+
+    def fail(
+        self,
+        run_id: str,
+        *,
+        status: str,
+        seconds: float,
+        retries: int,
+        error_class: str,
+        error: Mapping[str, Json],
+        rows: int | None = None,
+        size: int | None = None,
+    ) -> None:
+        """Close a run that did not commit. Its units stay, so that it can be resumed."""
+        with self._database.writing() as connection:
+            connection.execute(
+                update(table(RunRow))
+                .where(RunRow.run_id == run_id)
+                .values(
+                    status=status,
+                    finished_at=_now(),
+                    seconds=seconds,
+                    retries=retries,
+                    error_class=error_class,
+                    error=dict(error),
+                    rows=rows,
+                    bytes=size,
+                )
+            )
+
+    def grade(self, metric: Metric) -> None:
+        """Keep what a run took beside what was predicted; only after its verdict is known (I4)."""
+        with self._database.writing() as connection:
+            put(connection, MetricRow, **{name: getattr(metric, name) for name in Metric.__slots__})
+
+    def resumable(self, export: str) -> Resumable | None:
+        """Return the newest run of an export when it did not finish, else `None`."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                select(table(RunRow))
+                .where(RunRow.export == export)
+                .order_by(RunRow.started_at.desc(), RunRow.run_id.desc())
+                .limit(1)
+            ).first()
+            if row is None or row.status == "succeeded":
+                return None
+            units = connection.execute(select(table(UnitRow)).where(UnitRow.run_id == row.run_id).order_by(UnitRow.unit)).all()
+            parts = connection.execute(
+                select(table(PartRow))
+                .where(PartRow.run_id == row.run_id)
+                .order_by(PartRow.unit, PartRow.partition, PartRow.part)
+            ).all()
+        return Resumable(
+            run_id=row.run_id,
+            plan_id=row.plan_id,
+            fingerprint=row.fingerprint,
+            started_at=row.started_at,
+            units=units_from_json(row.units),
+            cursor_before=marks_from_json(row.cursor_before),
+            done=tuple(
+                UnitRecord(
+                    unit=unit.unit,
+                    rows=unit.rows,
+                    bytes=unit.bytes,
+                    marks=None if unit.marks is None else marks_from_json(unit.marks),
+                    counts=unit.counts or {},
+                    schema=tuple(unit.schema or ()),
+                    parts=tuple(_part(part) for part in parts if part.unit == unit.unit),
+                )
+                for unit in units
+            ),
+        )
+
+    def status(self, run_id: str) -> str | None:
+        """Return a run's status, `None` when it is unknown."""
+        with self._database.reading() as connection:
+            found: str | None = connection.execute(select(RunRow.status).where(RunRow.run_id == run_id)).scalar()
+        return found
+
+    def live(self) -> set[str]:
+        """Return the ids of runs that are running, or that could be resumed: `gc` spares their files (M15)."""
+        newest = select(RunRow.export, func.max(RunRow.started_at).label("at")).group_by(RunRow.export).subquery()
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                select(RunRow.run_id)
+                .join(newest, (newest.c.export == RunRow.export) & (newest.c.at == RunRow.started_at))
+                .where(RunRow.status != "succeeded")
+            ).all()
+            running = connection.execute(select(RunRow.run_id).where(RunRow.status == "running")).all()
+        return {row.run_id for row in (*rows, *running)}
+
+    def histories(self, limit: int) -> dict[str, tuple[RunFact, ...]]:
+        """Return the newest `limit` runs of every export, newest first, in one statement."""
+        place = func.row_number().over(partition_by=RunRow.export, order_by=(RunRow.started_at.desc(), RunRow.run_id.desc()))
+        ranked = select(table(RunRow), place.label("place")).subquery()
+        found: dict[str, list[RunFact]] = {}
+        with self._database.reading() as connection:
+            for row in connection.execute(
+                select(ranked).where(ranked.c.place <= limit).order_by(ranked.c.export, ranked.c.place)
+            ):
+                found.setdefault(row.export, []).append(_fact(row))
+        return {export: tuple(facts) for export, facts in found.items()}
+
+
+def _progress(connection: Connection, export: str, **values: Any) -> None:
+    changed = connection.execute(update(table(ProgressRow)).where(ProgressRow.export == export).values(**values))
+    if not changed.rowcount:
+        connection.execute(insert(table(ProgressRow)).values(export=export, **values))
+
+
+def _part_values(run_id: str, part: PartRecord) -> dict[str, Any]:
+    return {"run_id": run_id, **{name: getattr(part, name) for name in PartRecord.__slots__}, "columns": dict(part.columns)}
+
+
+def _part(row: Any) -> PartRecord:
+    return PartRecord(**{name: getattr(row, name) for name in PartRecord.__slots__})
+
+
+def _fact(row: Any) -> RunFact:
+    return RunFact(
+        run_id=row.run_id,
+        status=row.status,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        seconds=row.seconds,
+        rows=row.rows,
+        bytes=row.bytes,
+        table_bytes=row.table_bytes,
+        mode=row.mode,
+        fingerprint=row.source_fingerprint,
+        error_class=row.error_class or "",
+        retries=row.retries or 0,
+        predicted_seconds=row.predicted_seconds,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
