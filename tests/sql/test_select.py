@@ -17,7 +17,7 @@ KEYS = KeyTypes(
 )
 
 
-def text(unit, spec=SPEC, items=(SelectItem(name="id"),), source='"t"'):
+def text(unit, spec=SPEC, items=ID, source='"t"'):
     return " ".join(select_unit(SQLITE, source=source, items=items, spec=spec, unit=unit, keys=KEYS).split())
 
 
