@@ -170,7 +170,7 @@ class Dispatcher:
         return self.finish(name, ok=False, actual_seconds=actual_seconds)
 
     def skip(self, name: str, because: str) -> tuple[str, ...]:
-        """Take the waiting job `name` out for a reason of the caller; return it and its dependants, `()` if it does not wait."""
+        """Take the waiting job `name` out for a reason of the caller; return it and its dependants, `()` if not waiting."""
         if name not in self._jobs or name in self._ended or name in self._running:
             return ()
         self._take_out(name, because)

@@ -112,6 +112,7 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
         wave_of[job.name] = wave
         _add(ends[wave], loads[job.name])
     Chains(jobs).lift(wave_of)
+    wave_of |= hand_set
     return WavePlan(
         wave_of={job.name: wave_of[job.name] for job in jobs},
         asked=count,
