@@ -14,7 +14,7 @@ from datetime import datetime
 from statistics import median
 
 from rivet_core.facts import RunFact
-from rivet_core.scheduling.rates import OVERHEAD_SECONDS, Rate, Sample, rate_of, samples, scatter, weighted_median
+from rivet_core.scheduling.rates import OVERHEAD_SECONDS, Rate, Sample, rate_of, residuals, samples, scatter, weighted_median
 
 DEFAULT_RATE = 10 * 1024 * 1024
 """Bytes per second when nothing was ever measured."""
@@ -30,8 +30,8 @@ UNKNOWN_SPREAD = 3.0
 PRIOR_SIGMA = 0.25
 FOREIGN_SIGMA = 0.6
 PRIOR_RUNS = 2.0
-"""Scatter is assumed to be `PRIOR_SIGMA` (between exports: `FOREIGN_SIGMA`) with the weight of this many runs, because two runs that
-agree prove little."""
+"""Scatter starts from `PRIOR_SIGMA` (between exports from `FOREIGN_SIGMA`) with the weight of this many runs, because two runs
+that agree prove little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class BasisCounts:
 
 
 def predict(inputs: Sequence[PredictionInput], as_of: datetime) -> dict[str, Prediction]:
-    """Return the prediction of every export by name. Ages count back from `as_of`, which must be time-zone aware like the runs."""
+    """Return the prediction of every export by name. Ages count back from `as_of`, time-zone aware like the runs."""
     found = {item.name: samples(item.history, as_of, item.fingerprint) for item in inputs}
     groups = _pool(inputs, found, lambda item: item.group)
     engines = _pool(inputs, found, lambda item: item.engine)
@@ -116,20 +116,22 @@ def _pool(
     inputs: Sequence[PredictionInput], found: Mapping[str, tuple[Sample, ...]], key: Callable[[PredictionInput], str]
 ) -> dict[str, _Pool]:
     rates: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    latest: dict[str, list[Sample]] = defaultdict(list)
     variances: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for item in inputs:
         rate = rate_of(found[item.name])
         if rate is None:
             continue
         rates[key(item)].append((math.log(rate.bytes_per_second), 1.0))
+        latest[key(item)].append(replace(next(sample for sample in found[item.name] if sample.size), weight=1.0))
         if rate.count > 1:
             variances[key(item)].append((rate.sigma**2, rate.count - 1))
     pools = {}
     for name, pairs in rates.items():
-        middle = weighted_median(pairs)
+        speed = math.exp(weighted_median(pairs))
         freedom = sum(count for _, count in variances[name])
         sigma = math.sqrt(sum(value * count for value, count in variances[name]) / freedom) if freedom else None
-        rate = Rate(bytes_per_second=math.exp(middle), sigma=scatter(pairs, middle), count=len(pairs))
+        rate = Rate(bytes_per_second=speed, sigma=scatter(residuals(latest[name], speed)), count=len(pairs))
         pools[name] = _Pool(rate, sigma)
     return pools
 
@@ -147,8 +149,7 @@ def _predict_one(
         if pool is not None and pool.rate is not None:
             seconds = OVERHEAD_SECONDS + item.bytes_now / pool.rate.bytes_per_second
             sigma = _shrink(pool.rate.sigma, pool.rate.count, FOREIGN_SIGMA)
-            noise = pool.run_sigma if pool.run_sigma is not None else PRIOR_SIGMA
-            spread = math.exp(Z90 * math.hypot(sigma, noise))
+            spread = math.exp(Z90 * sigma)
             found = _range(seconds, spread, basis="estimated", level=level, runs=pool.rate.count, rate=pool.rate)
             return _raise_to_floor(item, found)
     seconds = OVERHEAD_SECONDS + item.bytes_now / DEFAULT_RATE
@@ -163,7 +164,7 @@ def _from_history(item: PredictionInput, own: tuple[Sample, ...], rate: Rate | N
     else:
         pairs = [(math.log(sample.seconds), sample.weight) for sample in own]
         middle = weighted_median(pairs)
-        seconds, sigma, runs = math.exp(middle), scatter(pairs, middle), len(own)
+        seconds, sigma, runs = math.exp(middle), scatter(pairs), len(own)
     typical = pool.run_sigma if pool is not None and pool.run_sigma is not None else PRIOR_SIGMA
     noise = _shrink(sigma, runs, typical)
     # The median of the last runs is itself off by about noise / sqrt(effective runs); halving weights leave at most three.

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from rivet_core.facts import RunFact
 
@@ -35,7 +36,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """A weighted median rate in bytes/s, the scatter of its samples as sigma of log, and how many there were."""
+    """A weighted median rate in bytes/s and how many samples are behind it.
+
+    `sigma` is the scatter of log(actual seconds / seconds that this rate gives), so it is small for exports that are all
+    overhead, whatever their bytes did.
+    """
 
     bytes_per_second: float
     sigma: float
@@ -72,7 +77,7 @@ def weighted_median(pairs: Iterable[tuple[float, float]]) -> float:
     for value, weight in ordered:
         middles.append(((before + weight / 2) / total, value))
         before += weight
-    for (low, left), (high, right) in zip(middles, middles[1:], strict=False):
+    for (low, left), (high, right) in pairwise(middles):
         if low <= 0.5 <= high:
             share = (0.5 - low) / (high - low) if high > low else 0.0
             return left + share * (right - left)
@@ -84,18 +89,28 @@ def rate_of(found: Sequence[Sample]) -> Rate | None:
     pairs = [(math.log(sample.rate), sample.weight) for sample in found if sample.rate]
     if not pairs:
         return None
-    middle = weighted_median(pairs)
-    return Rate(bytes_per_second=math.exp(middle), sigma=scatter(pairs, middle), count=len(pairs))
+    speed = math.exp(weighted_median(pairs))
+    return Rate(bytes_per_second=speed, sigma=scatter(residuals(found, speed)), count=len(pairs))
 
 
-def scatter(pairs: Sequence[tuple[float, float]], middle: float) -> float:
-    """Return the weighted standard deviation of log values around `middle`, corrected for few samples; 0 for one."""
+def residuals(found: Iterable[Sample], bytes_per_second: float) -> list[tuple[float, float]]:
+    """Return (log of actual over predicted seconds, weight) of the samples with a size."""
+    return [
+        (math.log(sample.seconds / (OVERHEAD_SECONDS + sample.size / bytes_per_second)), sample.weight)
+        for sample in found
+        if sample.size
+    ]
+
+
+def scatter(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return the weighted standard deviation of log values, corrected for few samples; 0 for one."""
     total = math.fsum(weight for _, weight in pairs)
     squares = math.fsum(weight * weight for _, weight in pairs)
     effective = total * total / squares if squares > 0 else 0.0
     if effective <= 1.0 + 1e-9:
         return 0.0
-    variance = math.fsum(weight * (value - middle) ** 2 for value, weight in pairs) / total
+    mean = math.fsum(weight * value for value, weight in pairs) / total
+    variance = math.fsum(weight * (value - mean) ** 2 for value, weight in pairs) / total
     return math.sqrt(variance * effective / (effective - 1.0))
 
 
