@@ -7,7 +7,9 @@ needs. A server starts when the first test asks for it, once per test process, a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from rivet_core.testing.postgres import PostgresServer
     from rivet_core.testing.postgres_database import PostgresDatabase
     from rivet_core.testing.process import MissingServer
+    from rivet_core.testing.project import Project
+    from rivet_core.testing.proxy import FaultProxy
+    from rivet_core.testing.s3 import S3Bucket, S3Server
+    from rivet_core.testing.standby import StandbyServer
 
 REQUIRE_VARIABLE = "RIVET_REQUIRE_SERVICES"
 MISSING = "missing server: "
@@ -57,6 +63,30 @@ def postgres(postgres_server: PostgresServer) -> Iterator[PostgresDatabase]:
 
 
 @pytest.fixture(scope="session")
+def postgres_standby_server(postgres_server: PostgresServer) -> Iterator[StandbyServer]:
+    """A hot standby that follows `postgres_server`: `.catch_up()`, `.pause()`, `.resume()`."""
+    from rivet_core.testing.process import MissingServer
+    from rivet_core.testing.standby import StandbyServer
+
+    try:
+        server = StandbyServer.follow(postgres_server)
+    except MissingServer as missing:
+        refuse(missing)
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def postgres_standby(postgres: PostgresDatabase, postgres_standby_server: StandbyServer) -> PostgresDatabase:
+    """The database of `postgres`, as the standby shows it; `postgres_standby_server.catch_up()` waits for what was written."""
+    postgres_standby_server.start()
+    postgres_standby_server.catch_up()
+    return postgres_standby_server.database(postgres.name)
+
+
+@pytest.fixture(scope="session")
 def mysql_server() -> Iterator[MariaServer]:
     """A running MariaDB (utf8mb4), private to this test process, or the server of `RIVET_TEST_MYSQL_URL`."""
     from rivet_core.testing.mariadb import open_mysql
@@ -80,3 +110,84 @@ def mysql(mysql_server: MariaServer) -> Iterator[MariaDatabase]:
     yield database
     mysql_server.start()
     mysql_server.drop_database(database.name)
+
+
+@pytest.fixture(scope="session")
+def mysql_latin1_server() -> Iterator[MariaServer]:
+    """A MariaDB that keeps its own default character set, latin1."""
+    from rivet_core.testing.mariadb import MariaServer
+    from rivet_core.testing.process import MissingServer
+
+    try:
+        server = MariaServer.create(charset=None)
+    except MissingServer as missing:
+        refuse(missing)
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def mysql_latin1(mysql_latin1_server: MariaServer) -> Iterator[MariaDatabase]:
+    """A fresh database on a server whose default character set is latin1."""
+    mysql_latin1_server.start()
+    database = mysql_latin1_server.create_database()
+    yield database
+    mysql_latin1_server.start()
+    mysql_latin1_server.drop_database(database.name)
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """A running S3-compatible store, private to this test process, or the one of `RIVET_TEST_S3_ENDPOINT`."""
+    from rivet_core.testing.process import MissingServer
+    from rivet_core.testing.s3 import open_s3
+
+    try:
+        server = open_s3()
+    except MissingServer as missing:
+        refuse(missing)
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def s3(s3_server: S3Server) -> Iterator[S3Bucket]:
+    """A fresh bucket: `.endpoint`, `.name`, `.access_key`, `.secret_key`, `.environ`, `.put()`, `.get()`, `.keys()`."""
+    bucket = s3_server.bucket()
+    yield bucket
+    bucket.remove()
+
+
+@pytest.fixture
+def fault_proxy() -> Iterator[Callable[[str, int], FaultProxy]]:
+    """Make proxies: `fault_proxy(host, port)` listens on `.port` and passes everything until a fault is set on it."""
+    from rivet_core.testing.proxy import FaultProxy
+
+    with ExitStack() as stack:
+        yield lambda host, port: stack.enter_context(FaultProxy(host, port))
+
+
+@pytest.fixture
+def rivet(tmp_path: Path) -> Project:
+    """An empty project directory in which the real command line runs as a process of its own."""
+    from rivet_core.testing.project import Project
+
+    return Project(tmp_path)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly which servers were missing, how many tests that cost, and what brings them."""
+    reasons: dict[str, int] = {}
+    for report in terminalreporter.stats.get("skipped", ()):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        if MISSING in reason:
+            text = reason.partition(MISSING)[2]
+            reasons[text] = reasons.get(text, 0) + 1
+    if reasons:
+        terminalreporter.section("MISSING SERVERS", yellow=True, bold=True)
+        for text, tests in sorted(reasons.items()):
+            terminalreporter.write_line(f"{tests} tests skipped: {text}")

@@ -96,7 +96,7 @@ class PostgresServer:
     def _initialise(self) -> None:
         secret = self.directory / "password"
         secret.write_text(ADMIN_PASSWORD)
-        hand_over(self.directory)
+        self.prepare_directory()
         options = [
             "--username",
             ADMIN,
@@ -113,6 +113,10 @@ class PostgresServer:
         lines = "".join(f"{name} = '{value}'\n" for name, value in SETTINGS.items())
         with (self.data / "postgresql.conf").open("a") as config:
             config.write(lines)
+
+    def prepare_directory(self) -> None:
+        """Let the user that the server runs as write here."""
+        hand_over(self.directory)
 
     def run_program(self, name: str, *arguments: str, environ: dict[str, str] | None = None) -> str:
         """Run one of PostgreSQL's own programs (`pg_dump`, `pgbench`, ...) and return its output."""

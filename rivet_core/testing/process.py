@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
@@ -114,11 +115,8 @@ class ServerProcess:
         keeper, self._keeper = self._keeper, None
         if keeper is None or keeper.stdin is None:
             return
-        try:
-            keeper.stdin.write(b"\n")
-            keeper.stdin.flush()
-        except BrokenPipeError:
-            pass  # it ended by itself
+        with suppress(BrokenPipeError):  # it may have ended by itself
+            os.write(keeper.stdin.fileno(), b"\n")
         keeper.wait()
         keeper.stdin.close()
 
