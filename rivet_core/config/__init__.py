@@ -1,0 +1,8 @@
+"""The config: YAML 1.2 with line numbers, an outer model, and every default resolved."""
+
+from __future__ import annotations
+
+from rivet_core.config.campaign import CampaignConfig, GroupConfig, PlanningConfig, PluginsConfig, SourceConfig, Suppression
+from rivet_core.config.load import load_config
+
+__all__ = ["CampaignConfig", "GroupConfig", "PlanningConfig", "PluginsConfig", "SourceConfig", "Suppression", "load_config"]

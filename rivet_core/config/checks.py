@@ -1,0 +1,69 @@
+"""Checks over all exports together: names, output places, dependencies."""
+
+from __future__ import annotations
+
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from rivet_core.config.document import Document
+from rivet_core.config.model import RootModel
+from rivet_core.config.places import output_place
+from rivet_core.config.sections import suggest
+from rivet_core.facts import ExportSpec
+
+
+def check_names(document: Document, root: RootModel) -> None:
+    """Raise `ConfigError` for two exports of one name, with both lines."""
+    seen: dict[str, int] = {}
+    for index, export in enumerate(root.exports):
+        first = seen.setdefault(export.name, index)
+        if first != index:
+            _, line = document.find(("exports", first, "name"))
+            raise document.error(
+                ("exports", index, "name"),
+                f"two exports are named {export.name} (the first on line {line})",
+                hint="rename one of them",
+            )
+
+
+def check_places(document: Document, exports: tuple[ExportSpec, ...], base: Path) -> None:
+    """Raise `ConfigError` for two exports that would write to one directory, naming both."""
+    seen: dict[str, int] = {}
+    for index, spec in enumerate(exports):
+        first = seen.setdefault(output_place(spec, base), index)
+        if first != index:
+            _, line = document.find(("exports", first, "name"))
+            raise document.error(
+                ("exports", index, "name"),
+                f"exports {exports[first].name} (line {line}) and {spec.name} write to the same place",
+                hint="rename one of them, or give one a destination of its own; {export} in a path parts them",
+            )
+
+
+def check_dependencies(document: Document, exports: tuple[ExportSpec, ...]) -> None:
+    """Raise `ConfigError` for an unknown dependency, one in a later wave, or a cycle."""
+    by_name = {spec.name: index for index, spec in enumerate(exports)}
+    for index, spec in enumerate(exports):
+        for name in spec.depends_on:
+            where = ("exports", index, "depends_on")
+            if name not in by_name:
+                raise document.error(where, f"there is no export named {name}", hint=suggest(name, by_name, what="exports"))
+            wave = exports[by_name[name]].wave
+            if spec.wave is not None and wave is not None and wave > spec.wave:
+                raise document.error(
+                    where,
+                    f"{spec.name} is in wave {spec.wave} and depends on {name} in wave {wave}",
+                    hint="give it the same or a later wave",
+                )
+    try:
+        TopologicalSorter({spec.name: spec.depends_on for spec in exports}).prepare()
+    except CycleError as error:
+        # The cycle is listed from the one waited for to the one that waits.
+        cycle = list(reversed(error.args[1]))
+        first = min(range(len(cycle) - 1), key=lambda position: by_name[cycle[position]])
+        turned = [*cycle[first:-1], *cycle[: first + 1]]
+        raise document.error(
+            ("exports", by_name[turned[0]], "depends_on"),
+            f"exports wait for each other: {' -> '.join(turned)}",
+            hint="remove one of the dependencies",
+        ) from None
