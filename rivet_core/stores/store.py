@@ -81,6 +81,11 @@ class Part(ABC):
         self._open = False
         return Written(key=self.key, bytes=self.bytes, checksum=f"xxh3:{self._hash.hexdigest()}")
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is neither committed nor aborted."""
+        return self._open
+
     def abort(self) -> None:
         """Drop what was written. Aborting twice, or after the commit, does nothing."""
         if self._open:

@@ -1,0 +1,93 @@
+"""`quality:`, checked before the commit: row bounds, shares of NULLs, uniqueness. A breach commits nothing, exit code 5."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+
+from rivet_core.errors import ConfigError, IntegrityError
+from rivet_core.facts import ExportSpec
+from rivet_core.running.csvtext import field_text
+from rivet_core.running.statistics import null_counts
+from rivet_core.state import PartRecord
+
+MAX_ENTRIES = 10_000_000
+"""Distinct values tracked per column without `unique_max_entries`: about 700 MB of set, the most one export may take for it."""
+
+
+class Uniqueness:
+    """Remembers 64-bit hashes of the values of the columns that must not repeat. Shared by the units of one export."""
+
+    def __init__(self, spec: ExportSpec, schema: pa.Schema) -> None:
+        wanted = spec.quality.get("unique_columns")
+        self.columns = [str(name) for name in wanted] if isinstance(wanted, list) else []
+        for name in self.columns:
+            if name not in schema.names:
+                raise ConfigError(
+                    f"{spec.name}: quality.unique_columns names {name!r}, which is not read",
+                    hint=f"columns: {', '.join(schema.names)}",
+                )
+        entries = spec.quality.get("unique_max_entries")
+        self._limit = entries if isinstance(entries, int) and entries else MAX_ENTRIES
+        self._seen: dict[str, set[int]] = {name: set() for name in self.columns}
+        self.repeated: dict[str, int] = dict.fromkeys(self.columns, 0)
+        self.given_up: set[str] = set()
+        self._lock = threading.Lock()
+
+    def pending(self) -> list[tuple[str, list[int]]]:
+        """Return a fresh collection for one unit's try; only `take` counts it, so a retried unit is not counted twice."""
+        return []
+
+    def collect(self, batch: pa.RecordBatch, into: list[tuple[str, list[int]]]) -> None:
+        """Hash a batch's values."""
+        for name in self.columns:
+            if name in self.given_up:
+                continue
+            column = batch.column(name)
+            text = field_text(column.filter(pc.is_valid(column)))
+            into.append((name, [xxhash.xxh3_64_intdigest(value) for value in text.to_pylist()]))
+
+    def take(self, collected: list[tuple[str, list[int]]]) -> None:
+        """Count a finished unit's values in."""
+        with self._lock:
+            for name, hashes in collected:
+                seen = self._seen[name]
+                before = len(seen)
+                seen.update(hashes)
+                self.repeated[name] += len(hashes) - (len(seen) - before)
+                if len(seen) > self._limit:
+                    self.given_up.add(name)
+                    seen.clear()
+
+
+def check_quality(spec: ExportSpec, rows: int, parts: Sequence[PartRecord], unique: Uniqueness | None) -> list[str]:
+    """Raise `IntegrityError` for the first breach; return warnings (a column with too many values to track)."""
+    wanted = spec.quality
+    low, high = wanted.get("row_count_min"), wanted.get("row_count_max")
+    if isinstance(low, int) and rows < low:
+        raise _breach(spec, f"{rows} rows, at least {low} are required (row_count_min)")
+    if isinstance(high, int) and rows > high:
+        raise _breach(spec, f"{rows} rows, at most {high} are allowed (row_count_max)")
+    ratios = wanted.get("null_ratio_max")
+    columns: list[dict[str, Any]] = [dict(part.columns) for part in parts]
+    for name, most in ratios.items() if isinstance(ratios, dict) else ():
+        nulls = null_counts(columns, name)
+        if rows and isinstance(most, int | float) and nulls / rows > most:
+            raise _breach(spec, f"{nulls} of {rows} values of {name} are NULL, at most {most:.2%} are allowed (null_ratio_max)")
+    if unique is None:
+        return []
+    for name in unique.columns:
+        if unique.repeated[name]:
+            raise _breach(spec, f"{unique.repeated[name]} values of {name} repeat (unique_columns)")
+    return [f"{name} has too many values to be checked for uniqueness" for name in sorted(unique.given_up)]
+
+
+def _breach(spec: ExportSpec, what: str) -> IntegrityError:
+    return IntegrityError(
+        f"{spec.name}: {what}", hint="nothing was committed; look at the source, or change `quality:`", code="quality"
+    )
