@@ -29,6 +29,29 @@ REQUIRE_VARIABLE = "RIVET_REQUIRE_SERVICES"
 MISSING = "missing server: "
 
 
+MARKERS = {
+    "postgres": "needs a private PostgreSQL server",
+    "mysql": "needs a private MariaDB server",
+    "s3": "needs a private S3-compatible server",
+}
+"""Marker -> what it means. A test is marked by the fixtures it asks for."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the markers known."""
+    for name, meaning in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with the servers it needs, so that `-m "not mysql"` means what it says."""
+    for item in items:
+        for name in MARKERS:
+            if f"{name}_server" in getattr(item, "fixturenames", ()) and item.get_closest_marker(name) is None:
+                item.add_marker(name)
+
+
 def refuse(missing: MissingServer) -> NoReturn:
     """Skip the test and say what would bring the server, or fail where servers are required."""
     if os.environ.get(REQUIRE_VARIABLE) == "1":

@@ -109,7 +109,7 @@ class S3Server:
     @classmethod
     def create(cls) -> S3Server:
         """Start a store of our own."""
-        program = _find_program()
+        program = find_program()
         directory = short_directory("s3")
         identity = {
             "name": "rivet",
@@ -175,7 +175,8 @@ class S3Server:
                     socket.unlink(missing_ok=True)
 
 
-def _find_program() -> Path:
+def find_program() -> Path:
+    """Return SeaweedFS's program, or raise `MissingServer`."""
     if importlib.util.find_spec("botocore") is None:
         raise MissingServer("the S3 store", "no package botocore", REMEDY)
     beside = Path(sys.executable).with_name("weed")

@@ -1,0 +1,54 @@
+# Every target works alone on a fresh machine with Python 3.11 to 3.13: the first one makes .venv.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+VENV := .venv/.made
+PROJECTS := $(wildcard pyproject.toml plugins/*/pyproject.toml)
+PACKAGES := rivet_core $(wildcard plugins/*/rivet_*)
+JOBS ?= 2
+TESTS ?=
+
+.PHONY: help demo test check format bench bench-schedule dist lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
+
+demo: $(VENV) ## Plan and run a small campaign on a sample database, no server needed
+	@$(BIN)/rivet demo
+
+test: $(VENV) ## Run every test; private servers are prepared, started and stopped
+	@$(BIN)/python -m rivet_core.testing.servers
+	@$(BIN)/pytest -n $(JOBS) --dist loadfile $(TESTS)
+
+check: $(VENV) ## Lint, format, types, layers, generated docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(PACKAGES)
+	$(BIN)/lint-imports
+	@if [ -f tools/docs_drift.py ]; then set -x; $(BIN)/python -m tools.docs_drift; fi
+
+format: $(VENV) ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-schedule: $(VENV) ## Measure the scheduling policies against each other
+	@$(BIN)/python -m benchmarks.schedule
+
+dist: $(VENV) ## Build wheels and source archives of the core and of every plugin into dist/
+	@rm -rf dist
+	@for project in $(dir $(PROJECTS)); do \
+	    (cd $$project && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist) || exit 1; \
+	done
+
+lock: ## Write requirements.lock again (needs uv)
+	uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
+	    --no-header --no-annotate --no-emit-index-url --quiet -o requirements.lock
+
+clean: ## Remove what the targets made
+	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rivet-demo
+
+$(VENV): requirements.lock $(PROJECTS) scripts/make-venv
+	@echo "making .venv"
+	@scripts/make-venv
+	@touch $@
