@@ -8,14 +8,13 @@ other add the length of their longest chain. The greatest term wins; its resourc
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.chains import longest_chain
-from rivet_core.scheduling.resources import CONNECTIONS, HEAVY, SERIAL, WORKERS, cap_workers, demands, units_of
+from rivet_core.scheduling.loads import collect_loads
+from rivet_core.scheduling.resources import CONNECTIONS, HEAVY, SERIAL, WORKERS, cap_workers, units_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +70,10 @@ def lower_bound(jobs: Sequence[Job], capacities: Capacities, seconds: Mapping[st
     known = seconds or {}
     durations = [max(0.0, known.get(job.name, job.predicted_seconds)) for job in jobs]
     cap = cap_workers((job.group for job in jobs), capacities)
-    work: dict[str, float] = defaultdict(float)
-    packed: dict[str, list[float] | None] = {}
-    for job, duration in zip(jobs, durations, strict=True):
-        for resource, units in demands(job, capacities):
-            work[resource] += units * duration
-            if units > 1:
-                packed[resource] = None
-            else:
-                alike = packed.setdefault(resource, [])
-                if alike is not None:
-                    alike.append(duration)
     terms = []
-    for resource, total in work.items():
+    for resource, work in collect_loads(jobs, durations, capacities).items():
         units = cap if resource == WORKERS else units_of(resource, capacities)
-        terms.append(Term(resource=resource, units=units, load=total / units, packing=_packing(packed[resource], units)))
+        terms.append(Term(resource=resource, units=units, load=work.total / units, packing=work.packing(units)))
     longest = max(range(len(jobs)), key=durations.__getitem__, default=None)
     longest_name, longest_seconds = ("", 0.0) if longest is None else (jobs[longest].name, durations[longest])
     chain_end, chain_seconds = longest_chain(jobs, durations)
@@ -119,17 +107,6 @@ def duration_text(seconds: float) -> str:
         return f"{minutes} min"
     hours, rest = divmod(minutes, 60)
     return f"{hours} h {rest} min" if rest else f"{hours} h"
-
-
-def _packing(durations: Iterable[float] | None, units: int) -> float:
-    """Return the packing term: `max over k >= 1` of the sum of the k + 1 smallest among the `k units + 1` longest durations."""
-    if durations is None:
-        return 0.0
-    ordered = sorted(durations, reverse=True)
-    sums = list(accumulate(ordered, initial=0.0))
-    count = len(ordered)
-    ends = range(units + 1, count + 1, units)
-    return max((sums[end] - sums[end - k - 1] for k, end in enumerate(ends, start=1)), default=0.0)
 
 
 def _preference(resource: str) -> int:

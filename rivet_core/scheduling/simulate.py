@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Any
 
 from rivet_core.api import SchedulingPolicy
 from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.bound import LowerBound, certificate, lower_bound
+from rivet_core.scheduling.campaign_file import Campaign
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.scheduling.resources import demands, units_of
 
@@ -115,6 +116,12 @@ def simulate(
         wave_ends=_last_ends(schedule, {job.name: job.wave for job in jobs}),
         front=dispatcher.front,
     )
+
+
+def simulate_campaign(campaign: Campaign, policy: SchedulingPolicy, workers: int | None = None) -> SimulationResult:
+    """Run a campaign file or a plan on a virtual clock; `workers` overrides its own number."""
+    capacities = campaign.capacities if workers is None else replace(campaign.capacities, workers=workers)
+    return simulate(campaign.jobs, capacities, policy, campaign.actual)
 
 
 def audit(schedule: Sequence[Scheduled], jobs: Sequence[Job], capacities: Capacities) -> list[str]:

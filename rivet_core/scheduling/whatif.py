@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rivet_core.facts import Capacities, Job
-from rivet_core.scheduling.bound import LowerBound, lower_bound
-from rivet_core.scheduling.resources import CONNECTIONS, HEAVY, WORKERS, group_capacity
+from rivet_core.scheduling.bound import lower_bound
+from rivet_core.scheduling.chains import longest_chain
+from rivet_core.scheduling.loads import Load, collect_loads
+from rivet_core.scheduling.resources import CONNECTIONS, HEAVY, WORKERS, cap_workers, demands, group_capacity, units_of
 
 MAX_PARTS = 16
 """More parts than this of one export are never suggested."""
 
-MAX_GROUPS = 8
-"""Capacity + 1 is tried for this many groups, the ones with the most load first; beyond them nothing changes anyway."""
+MAX_CAPACITY_ROWS = 12
+"""Capacity + 1 is shown for this many resources, the most loaded first: raising any other changes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +29,21 @@ class WhatIf:
     name: str = ""
 
 
-def split_longest(jobs: Sequence[Job], name: str, parts: int) -> tuple[Job, ...]:
-    """Return `jobs` with export `name` replaced by `parts` equal ones, each as wide and as heavy as the whole."""
-    whole = next(job for job in jobs if job.name == name)
-    seconds, p90 = whole.predicted_seconds / parts, None if whole.p90_seconds is None else whole.p90_seconds / parts
-    # Dependants wait for the first part only: the bound needs durations, not who exactly waits for whom.
-    pieces = [
-        replace(whole, name=name if part == 0 else f"{name}#{part + 1}", predicted_seconds=seconds, p90_seconds=p90)
-        for part in range(parts)
-    ]
-    return (*pieces, *(job for job in jobs if job.name != name))
+def split_job(jobs: Sequence[Job], name: str, parts: int) -> tuple[Job, ...]:
+    """Return `jobs` with export `name` replaced by `parts` equal ones, each as wide and as heavy; dependants wait for all."""
+    found: list[Job] = []
+    names = tuple(name if part == 0 else f"{name}#{part + 1}" for part in range(parts))
+    for job in jobs:
+        if job.name == name:
+            p90 = None if job.p90_seconds is None else job.p90_seconds / parts
+            found += [
+                replace(job, name=part, predicted_seconds=job.predicted_seconds / parts, p90_seconds=p90) for part in names
+            ]
+        elif name in job.depends_on:
+            found.append(replace(job, depends_on=tuple(dict.fromkeys((*job.depends_on, *names)))))
+        else:
+            found.append(job)
+    return tuple(found)
 
 
 def with_capacity(capacities: Capacities, resource: str, extra: int = 1) -> Capacities:
@@ -52,60 +59,95 @@ def with_capacity(capacities: Capacities, resource: str, extra: int = 1) -> Capa
     return replace(capacities, groups={**capacities.groups, group: changed})
 
 
-def useful_parts(jobs: Sequence[Job], capacities: Capacities, bound: LowerBound) -> int:
-    """Return the smallest number of parts of the longest export (2..16) that brings the bound within 1 % of its best."""
-    tried = {
-        parts: lower_bound(split_longest(jobs, bound.longest, parts), capacities).seconds
-        for parts in sorted({2, 3, 4, 6, 8, 12, MAX_PARTS, *_even_parts(jobs, capacities, bound)})
-    }
-    best = min(tried.values())
-    return next(parts for parts, seconds in tried.items() if seconds <= best * 1.01)
-
-
-def what_ifs(
-    jobs: Sequence[Job], capacities: Capacities, *, bound: LowerBound | None = None, parts: int | None = None
-) -> tuple[WhatIf, ...]:
+def what_ifs(jobs: Sequence[Job], capacities: Capacities, *, parts: int | None = None) -> tuple[WhatIf, ...]:
     """Return the bound with each capacity + 1, with the longest export split, with the workers doubled, in that order.
 
-    `parts` fixes the number of parts; without it the smallest useful number is taken.
+    `parts` fixes the number of parts; without it the smallest number is taken that brings the bound within 1 % of what
+    splitting can reach. A group that already holds every worker has no connections row.
     """
-    if not jobs:
-        return ()
-    bound = bound or lower_bound(jobs, capacities)
-    changes = []
-    resources = [term.resource for term in bound.terms if term.resource.startswith((CONNECTIONS, HEAVY))]
-    groups: dict[str, None] = dict.fromkeys(resource.partition(":")[2] for resource in resources)
-    shown = set(list(groups)[:MAX_GROUPS])
-    for resource in [WORKERS, *(found for found in resources if found.partition(":")[2] in shown)]:
-        wider = with_capacity(capacities, resource)
-        seconds = lower_bound(jobs, wider).seconds
-        kind, _, name = resource.partition(":")
-        changes.append(WhatIf(change=_describe(resource, wider), lower_bound_seconds=seconds, kind=kind, name=name))
-    if bound.longest_seconds > 0:
-        count = parts or useful_parts(jobs, capacities, bound)
-        seconds = lower_bound(split_longest(jobs, bound.longest, count), capacities).seconds
-        text = f"{bound.longest} split in {count}"
-        changes.append(WhatIf(change=text, lower_bound_seconds=seconds, kind="split", name=bound.longest))
-    doubled = replace(capacities, workers=2 * capacities.workers)
-    text = f"workers {doubled.workers} (doubled)"
-    changes.append(WhatIf(change=text, lower_bound_seconds=lower_bound(jobs, doubled).seconds, kind=WORKERS))
-    return tuple(changes)
+    return _Model(jobs, capacities).rows(parts) if jobs else ()
 
 
-def _even_parts(jobs: Sequence[Job], capacities: Capacities, bound: LowerBound) -> tuple[int, ...]:
-    """The number of parts at which the longest export stops being the floor."""
-    rest = max((term.load for term in bound.terms), default=0.0)
-    if rest <= 0:
-        return ()
-    parts = math.ceil(bound.longest_seconds / rest)
-    return (parts,) if 2 <= parts <= MAX_PARTS else ()
+class _Model:
+    """The bound of one campaign, term by term, so that a change recomputes only the terms it touches."""
 
+    def __init__(self, jobs: Sequence[Job], capacities: Capacities) -> None:
+        self._jobs, self._capacities = jobs, capacities
+        self._durations = [max(0.0, job.predicted_seconds) for job in jobs]
+        self._groups = {job.group for job in jobs}
+        self._loads = collect_loads(jobs, self._durations, capacities)
+        self._units = {
+            name: cap_workers(self._groups, capacities) if name == WORKERS else units_of(name, capacities)
+            for name in self._loads
+        }
+        self._terms = {name: load.seconds(self._units[name]) for name, load in self._loads.items()}
+        self._bound = lower_bound(jobs, capacities)
+        self._longest = next(place for place, job in enumerate(jobs) if job.name == self._bound.longest)
+        self._floor = max(self._bound.longest_seconds, longest_chain(jobs, self._durations)[1])
 
-def _describe(resource: str, wider: Capacities) -> str:
-    if resource == WORKERS:
-        return f"workers {wider.workers}"
-    kind, _, group = resource.partition(":")
-    capacity = wider.groups[group]
-    if kind + ":" == CONNECTIONS:
-        return f"{group}.max_connections {capacity.max_connections}"
-    return f"{group}.max_heavy {capacity.max_heavy}"
+    def rows(self, parts: int | None) -> tuple[WhatIf, ...]:
+        found = [
+            WhatIf(change=f"workers {self._capacities.workers + 1}", lower_bound_seconds=self._wider(WORKERS), kind=WORKERS)
+        ]
+        for term in self._bound.terms:
+            kind, _, group = term.resource.partition(":")
+            if kind + ":" not in (CONNECTIONS, HEAVY) or term.units >= self._capacities.workers:
+                continue
+            if len(found) > MAX_CAPACITY_ROWS:
+                break
+            key = "max_connections" if kind + ":" == CONNECTIONS else "max_heavy"
+            text = f"{group}.{key} {term.units + 1}"
+            found.append(WhatIf(change=text, lower_bound_seconds=self._wider(term.resource), kind=kind, name=group))
+        if self._bound.longest_seconds > 0:
+            count = parts or self._useful_parts()
+            text = f"{self._bound.longest} split in {count}"
+            found.append(WhatIf(change=text, lower_bound_seconds=self._split(count), kind="split", name=self._bound.longest))
+        doubled = 2 * self._capacities.workers
+        seconds = self._wider(WORKERS, self._capacities.workers)
+        found.append(WhatIf(change=f"workers {doubled} (doubled)", lower_bound_seconds=seconds, kind=WORKERS))
+        return tuple(found)
+
+    def _wider(self, resource: str, extra: int = 1) -> float:
+        """The bound with `extra` more units of `resource`."""
+        wider = with_capacity(self._capacities, resource, extra)
+        changed = {WORKERS: self._loads[WORKERS].seconds(cap_workers(self._groups, wider))}
+        if resource != WORKERS:
+            load = self._loads[resource]
+            if resource.startswith(CONNECTIONS):
+                load = self._connections(resource, wider)
+            changed[resource] = load.seconds(units_of(resource, wider))
+        return self._maximum(self._floor, changed)
+
+    def _connections(self, resource: str, wider: Capacities) -> Load:
+        """The load of a group's connections under another cap: jobs that were cut to the old one grow."""
+        group = resource.removeprefix(CONNECTIONS)
+        load = Load()
+        for job, seconds in zip(self._jobs, self._durations, strict=True):
+            if job.group == group:
+                load.add(dict(demands(job, wider))[resource], seconds)
+        return load
+
+    def _split(self, parts: int) -> float:
+        """The bound with the longest export in `parts` equal parts."""
+        whole = self._jobs[self._longest]
+        durations = list(self._durations)
+        seconds = durations[self._longest]
+        durations[self._longest] = seconds / parts
+        floor = max(max(durations), longest_chain(self._jobs, durations)[1])
+        changed = {
+            name: self._loads[name].split(seconds, parts).seconds(self._units[name])
+            for name, _ in demands(whole, self._capacities)
+        }
+        return self._maximum(floor, changed)
+
+    def _useful_parts(self) -> int:
+        rest = max(self._terms.values())
+        even = math.ceil(self._bound.longest_seconds / rest) if rest > 0 else 2
+        candidates = sorted({2, 3, 4, 6, 8, 12, MAX_PARTS, min(MAX_PARTS, max(2, even))})
+        tried = {parts: self._split(parts) for parts in candidates}
+        best = min(tried.values())
+        return next(parts for parts, seconds in tried.items() if seconds <= best * 1.01)
+
+    def _maximum(self, floor: float, changed: dict[str, float]) -> float:
+        kept = (seconds for name, seconds in self._terms.items() if name not in changed)
+        return max(floor, *changed.values(), *kept)
