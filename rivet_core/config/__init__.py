@@ -4,5 +4,15 @@ from __future__ import annotations
 
 from rivet_core.config.campaign import CampaignConfig, GroupConfig, PlanningConfig, PluginsConfig, SourceConfig, Suppression
 from rivet_core.config.load import load_config
+from rivet_core.config.plugin_keys import check_plugin_keys
 
-__all__ = ["CampaignConfig", "GroupConfig", "PlanningConfig", "PluginsConfig", "SourceConfig", "Suppression", "load_config"]
+__all__ = [
+    "CampaignConfig",
+    "GroupConfig",
+    "PlanningConfig",
+    "PluginsConfig",
+    "SourceConfig",
+    "Suppression",
+    "check_plugin_keys",
+    "load_config",
+]

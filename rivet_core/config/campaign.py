@@ -71,7 +71,8 @@ class PluginsConfig:
 class CampaignConfig:
     """A whole config file.
 
-    `sha256` is of its bytes, `warnings` begin with `path:line:`, `export_lines` says on which line each export begins.
+    `given` is the path as the user named it, `sha256` is of the file's bytes, `warnings` begin with `path:line:`, and
+    `export_lines` says on which line each export begins.
     """
 
     path: Path
@@ -84,6 +85,7 @@ class CampaignConfig:
     plugins: PluginsConfig = field(default_factory=PluginsConfig)
     warnings: tuple[str, ...] = ()
     export_lines: Mapping[str, int] = field(default_factory=dict)
+    given: Path = field(default_factory=Path)
 
     @property
     def base(self) -> Path:

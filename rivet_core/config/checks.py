@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Mapping
 from pathlib import Path
 
 from rivet_core.config.document import Document
@@ -55,15 +55,35 @@ def check_dependencies(document: Document, exports: tuple[ExportSpec, ...]) -> N
                     f"{spec.name} is in wave {spec.wave} and depends on {name} in wave {wave}",
                     hint="give it the same or a later wave",
                 )
-    try:
-        TopologicalSorter({spec.name: spec.depends_on for spec in exports}).prepare()
-    except CycleError as error:
-        # The cycle is listed from the one waited for to the one that waits.
-        cycle = list(reversed(error.args[1]))
-        first = min(range(len(cycle) - 1), key=lambda position: by_name[cycle[position]])
-        turned = [*cycle[first:-1], *cycle[: first + 1]]
+    cycle = _find_cycle(exports, by_name)
+    if cycle:
         raise document.error(
-            ("exports", by_name[turned[0]], "depends_on"),
-            f"exports wait for each other: {' -> '.join(turned)}",
+            ("exports", by_name[cycle[0]], "depends_on"),
+            f"exports wait for each other: {' -> '.join([*cycle, cycle[0]])}",
             hint="remove one of the dependencies",
-        ) from None
+        )
+
+
+def _find_cycle(exports: tuple[ExportSpec, ...], by_name: Mapping[str, int]) -> list[str]:
+    """Return the names of one cycle of dependencies, each waiting for the next, or nothing."""
+    waiting = {spec.name: len(spec.depends_on) for spec in exports}
+    dependants: dict[str, list[str]] = {}
+    for spec in exports:
+        for name in spec.depends_on:
+            dependants.setdefault(name, []).append(spec.name)
+    free = [name for name, count in waiting.items() if not count]
+    while free:
+        name = free.pop()
+        del waiting[name]
+        for dependant in dependants.get(name, ()):
+            waiting[dependant] -= 1
+            if not waiting[dependant]:
+                free.append(dependant)
+    if not waiting:
+        return []
+    # Everything left waits for something left, so following any of it must come round.
+    name, seen = next(iter(waiting)), dict[str, int]()
+    while name not in seen:
+        seen[name] = len(seen)
+        name = next(other for other in exports[by_name[name]].depends_on if other in waiting)
+    return [other for other, position in seen.items() if position >= seen[name]]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -30,10 +32,27 @@ def load_config(path: Path, environ: Mapping[str, str] | None = None) -> Campaig
     Raises `ConfigError` whose message begins with `path:line:`. Options of sources and destinations are checked apart, by
     `check_plugin_keys`, since only their plugins know them.
     """
+    with _collection_paused():
+        return _load(path, os.environ if environ is None else environ)
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Hold the cycle collector: a config is a tree without cycles, and walking it while it grows doubles the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _load(path: Path, environ: Mapping[str, str]) -> CampaignConfig:
     document = read_document(path)
     absolute = Path(os.path.abspath(path))  # noqa: PTH100  (a link to the config stays the user's choice)
     base = absolute.parent
-    root = _validate(document, read_values(document, base, os.environ if environ is None else environ))
+    root = _validate(document, read_values(document, base, environ))
     warnings: list[str] = []
     sources = resolve_sources(document, root)
     around = Surroundings(document, base, sources, root.defaults, destination_node(document), warnings)
@@ -48,6 +67,7 @@ def load_config(path: Path, environ: Mapping[str, str] | None = None) -> Campaig
     warnings += describe(document, root, sources, exports)
     return CampaignConfig(
         path=absolute,
+        given=path,
         sha256=hashlib.sha256(document.data).hexdigest(),
         sources={name: source.config for name, source in sources.items()},
         source_groups={

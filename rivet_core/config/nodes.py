@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rivet_core.facts import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """One value. `plain` says that it stood unquoted, `text` is what was written."""
 
     line: int
@@ -26,8 +24,7 @@ class Scalar:
         return self.plain and not self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(NamedTuple):
     """A list. `size` counts all nodes in it and `height` the levels below it, aliases expanded."""
 
     line: int
@@ -36,8 +33,7 @@ class Sequence:
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(NamedTuple):
     """A mapping from text keys. `lines` holds the line of each key, `size` and `height` as for `Sequence`."""
 
     line: int

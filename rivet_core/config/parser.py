@@ -6,7 +6,7 @@ aliases expand to is bounded before anything is expanded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,22 +54,26 @@ def _syntax_error(path: Path, text: str, error: yaml.MarkedYAMLError) -> ConfigE
     return ConfigError(f"{path}:{line}: YAML syntax: {problem}", hint=hint)
 
 
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
 class _Builder:
     """Turns events into nodes; recursion ends at `MAX_DEPTH`."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
-        self.events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+        self.next: Callable[[], Any] = _LOADER(text).get_event
         self.anchors: dict[str, Node | None] = {}
 
     def build(self) -> Mapping:
-        next(self.events)
-        start = next(self.events)
+        self.next()
+        start = self.next()
         if isinstance(start, yaml.StreamEndEvent):
             raise ConfigError(f"{self.path}:1: the file holds only comments", hint="write a config with `rivet init`")
-        root = self.node(next(self.events), 0)
-        next(self.events)
-        following = next(self.events)
+        root = self.node(self.next(), 0)
+        self.next()
+        following = self.next()
         if isinstance(following, yaml.DocumentStartEvent):
             raise self.error(following, "a second document begins here", "keep one document in the file: remove the line `---`")
         if not isinstance(root, Mapping):
@@ -83,22 +87,23 @@ class _Builder:
         return root
 
     def error(self, event: Any, what: str, hint: str) -> ConfigError:
-        return ConfigError(f"{self.path}:{event.start_mark.line + 1}: {what}", hint=hint)
+        return ConfigError(f"{self.path}:{_line(event)}: {what}", hint=hint)
 
     def too_deep(self, event: Any) -> ConfigError:
         return self.error(event, f"nested deeper than {MAX_DEPTH} levels", "a config needs far fewer")
 
     def node(self, event: Any, depth: int) -> Node:
-        if isinstance(event, yaml.AliasEvent):
+        kind = type(event)
+        if kind is yaml.AliasEvent:
             return self.alias(event)
-        if depth > MAX_DEPTH:
-            raise self.too_deep(event)
         if event.anchor:
             self.anchors[event.anchor] = None
         node: Node
-        if isinstance(event, yaml.ScalarEvent):
+        if kind is yaml.ScalarEvent:
             node = self.scalar(event)
-        elif isinstance(event, yaml.SequenceStartEvent):
+        elif depth >= MAX_DEPTH:
+            raise self.too_deep(event)
+        elif kind is yaml.SequenceStartEvent:
             self.check_tag(event, "seq")
             node = self.sequence(event, depth)
         else:
@@ -124,7 +129,7 @@ class _Builder:
             raise self.error(event, f"tag {event.tag} is not supported here", "remove the tag; write plain YAML")
 
     def scalar(self, event: Any) -> Scalar:
-        line, text, tag = event.start_mark.line + 1, event.value, event.tag
+        line, text, tag = _line(event), event.value, event.tag
         if tag is None:
             plain = bool(event.implicit[0])
             return Scalar(line, read_plain(text) if plain else text, text, plain)
@@ -140,9 +145,9 @@ class _Builder:
 
     def sequence(self, start: Any, depth: int) -> Sequence:
         items: list[Node] = []
-        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+        while type(event := self.next()) is not yaml.SequenceEndEvent:
             items.append(self.node(event, depth + 1))
-        return Sequence(start.start_mark.line + 1, tuple(items), *extent(items))
+        return Sequence(_line(start), tuple(items), *extent(items))
 
     def mapping(self, start: Any, depth: int) -> Mapping:
         entries: dict[str, Node] = {}
@@ -150,11 +155,11 @@ class _Builder:
         merges: list[Mapping] = []
         merge_line = 0
         event: Any
-        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            if not isinstance(event, yaml.ScalarEvent):
+        while type(event := self.next()) is not yaml.MappingEndEvent:
+            if type(event) is not yaml.ScalarEvent:
                 raise self.error(event, "a key is not plain text", 'quote what begins with {, [ or *, such as "{export}"')
-            key, line = event.value, event.start_mark.line + 1
-            value = self.node(next(self.events), depth + 1)
+            key, line = str(event.value), _line(event)
+            value = self.node(self.next(), depth + 1)
             if key == "<<" and event.implicit[0]:
                 if merge_line:
                     raise self.error(
@@ -169,7 +174,7 @@ class _Builder:
             for key, value in source.entries.items():
                 if key not in entries:
                     entries[key], lines[key] = value, source.lines[key]
-        return Mapping(start.start_mark.line + 1, entries, lines, *extent(entries.values()))
+        return Mapping(_line(start), entries, lines, *extent(entries.values()))
 
     def merged(self, event: Any, value: Node) -> list[Mapping]:
         sources = list(value.items) if isinstance(value, Sequence) else [value]

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import unicodedata
+from functools import lru_cache
 from pathlib import Path
 
 from rivet_core.facts import ExportSpec, Json
@@ -41,6 +42,7 @@ def output_place(spec: ExportSpec, base: Path) -> str:
     return json.dumps([spec.destination.type, options, directory], sort_keys=True, ensure_ascii=False)
 
 
+@lru_cache(maxsize=1024)
 def _canonical_path(path: str, base: Path | None) -> str:
     if "://" in path or "${" in path:
         normal = path.rstrip("/")
