@@ -156,7 +156,9 @@ def _default(model: type[BaseModel], name: str, field: FieldInfo) -> str:
         value = found if isinstance(found, str | int) else None
     if value is None or not isinstance(value, str | int | float):
         return ""
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value}`" if isinstance(value, str) else f"`{value:g}`"
 
 
 def _type_words(field: FieldInfo) -> str:
@@ -182,7 +184,7 @@ def _words(annotation: Any) -> str:
     if origin is list:
         return f"list of {_words(arguments[0])}"
     if origin is dict:
-        return f"mapping to {_words(arguments[1])}"
+        return "mapping" if arguments[1] is Any else f"mapping to {_words(arguments[1])}"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "mapping, see below"
     return _PLAIN_TYPES.get(annotation, "any")
