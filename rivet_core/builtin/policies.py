@@ -12,10 +12,16 @@ from collections.abc import Sequence
 from rivet_core.api import SchedulingPolicy
 from rivet_core.facts import Capacities, Job, PoolState
 from rivet_core.scheduling.bound import lower_bound
-from rivet_core.scheduling.resources import demands, resource_names, units_of
+from rivet_core.scheduling.resources import WORKERS, demands, is_promised, resource_names, units_of
 
 FAST_LANE_SHARE = 0.03
 """The share of the lower bound that promoted exports may take of every resource (scheduling section 2)."""
+
+SLACK_SHARE = 0.2
+"""Promised exports pass others only while the most urgent head needs less than the remaining time by this share."""
+
+LONG_SHARE = 0.3
+"""A promised export longer than this share of the lower bound starts early for the sake of the campaign's end."""
 
 
 def builtin_policies() -> tuple[SchedulingPolicy, ...]:
@@ -100,7 +106,7 @@ def order_by_bottleneck(jobs: Sequence[Job], capacities: Capacities) -> list[str
 
 def choose_bottleneck(state: PoolState) -> str | None:
     """Return the head with the greatest `max(own seconds, remaining seconds on any scarce resource it takes)`."""
-    return _most_urgent(state.heads, state)
+    return _most_urgent(state.heads, state)[0].name
 
 
 def promote(jobs: Sequence[Job], capacities: Capacities) -> frozenset[str]:
@@ -112,7 +118,7 @@ def promote(jobs: Sequence[Job], capacities: Capacities) -> frozenset[str]:
     budget = FAST_LANE_SHARE * lower_bound(jobs, capacities).seconds
     used: dict[str, float] = {}
     chosen = []
-    wanted = (job for job in jobs if job.tier == "high" or job.deadline)
+    wanted = (job for job in jobs if is_promised(job))
     for job in sorted(wanted, key=lambda job: (job.predicted_seconds, job.rank, job.name)):
         if job.predicted_seconds > budget:
             break
@@ -125,39 +131,64 @@ def promote(jobs: Sequence[Job], capacities: Capacities) -> frozenset[str]:
 
 
 def order_fast_lane(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
-    """Promoted exports, shortest first, then bottleneck order."""
+    """Promoted exports shortest first, the other promised ones (very long first, then shortest first), then bottleneck."""
     front = promote(jobs, capacities)
-    first = sorted((job for job in jobs if job.name in front), key=lambda job: (job.predicted_seconds, job.rank, job.name))
-    return [job.name for job in first] + [name for name in order_by_bottleneck(jobs, capacities) if name not in front]
+    long = LONG_SHARE * lower_bound(jobs, capacities).seconds
+
+    def lane(job: Job) -> tuple[int, float, int, str]:
+        seconds = job.predicted_seconds
+        place = 0 if job.name in front else 1 if seconds > long else 2
+        return (place, -seconds if place == 1 else seconds, job.rank, job.name)
+
+    first = [job.name for job in sorted(filter(is_promised, jobs), key=lane)]
+    promised = set(first)
+    return first + [name for name in order_by_bottleneck(jobs, capacities) if name not in promised]
 
 
 def choose_fast_lane(state: PoolState) -> str | None:
-    """Return the first promoted head, or else the most urgent one."""
-    for job in state.heads:
-        if job.name in state.front:
-            return job.name
-        break  # promoted jobs lead the order, so no later head can be one
-    return _most_urgent(state.heads, state)
+    """Return a promoted head; else a promised one while nothing is urgent; else the most urgent one.
+
+    A head is urgent when the work behind it nearly fills the time the campaign still needs. Until then the order does not
+    move the end, so promised exports go first at next to no cost. Where a scarce resource is urgent, a promised export on
+    the same resource may still go first (its work is the same in any order), and on at most half of the workers an urgent
+    one passes even promoted exports: an idle bottleneck would cost the campaign more than they gain.
+    """
+    heads = state.heads
+    leads = heads[0].name in state.front  # promoted exports lead the order
+    urgent, seconds, resource = _most_urgent(heads, state)
+    horizon = state.remaining[WORKERS]
+    promised = [job for job in heads if is_promised(job)]
+    if not promised:
+        return urgent.name
+    if leads:
+        others = sum(not is_promised(job) for job in state.running)
+        if not resource or seconds < horizon or 2 * (others + 1) > state.workers:
+            return heads[0].name
+    elif seconds < (1.0 - SLACK_SHARE) * horizon:
+        return min(promised, key=_soonest).name
+    alike = [job for job in promised if resource in resource_names(job.group, heavy=job.heavy, serial=job.serial)]
+    return min(alike, key=_soonest, default=urgent).name
 
 
-def _most_urgent(heads: Sequence[Job], state: PoolState) -> str | None:
+def _most_urgent(heads: Sequence[Job], state: PoolState) -> tuple[Job, float, str]:
+    """Return the head with the greatest key, the key in seconds, and the resource behind it (empty: its own length)."""
     scarce, remaining = state.scarce, state.remaining
-    best: Job | None = None
-    best_key = best_seconds = -1.0
+    best, best_key, best_seconds, binding = heads[0], -1.0, -1.0, ""
     for job in heads:
         seconds = key = job.predicted_seconds
+        behind = ""
         for name in resource_names(job.group, heavy=job.heavy, serial=job.serial):
             if name in scarce:
                 work = remaining[name]
                 if work > key:
-                    key = work
-        if (
-            best is None
-            or key > best_key
-            or (key == best_key and (seconds, -_staleness(job)) > (best_seconds, -_staleness(best)))
-        ):
-            best, best_key, best_seconds = job, key, seconds
-    return best.name if best is not None else None
+                    key, behind = work, name
+        if key > best_key or (key == best_key and (seconds, -_staleness(job)) > (best_seconds, -_staleness(best))):
+            best, best_key, best_seconds, binding = job, key, seconds, behind
+    return best, best_key, binding
+
+
+def _soonest(job: Job) -> tuple[float, int, str]:
+    return (job.predicted_seconds, job.rank, job.name)
 
 
 def _staleness(job: Job) -> float:

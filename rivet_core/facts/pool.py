@@ -67,3 +67,4 @@ class PoolState:
     lowest_wave: int | None = None
     scarce: frozenset[str] = frozenset()
     front: frozenset[str] = frozenset()
+    workers: int = 0

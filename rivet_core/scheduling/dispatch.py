@@ -133,6 +133,7 @@ class Dispatcher:
             lowest_wave=self.lowest_wave,
             scarce=self._queues.scarce,
             front=self._front,
+            workers=self.capacities.workers,
         )
 
     def claim(self) -> Job | None:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from heapq import heappop, heappush
 
 from rivet_core.facts import Capacities, Job
-from rivet_core.scheduling.resources import WORKERS, Demands, demands, scarce_resources, units_of
+from rivet_core.scheduling.resources import WORKERS, Demands, demands, is_promised, scarce_resources, units_of
 
 
 class _Queue:
@@ -105,11 +105,11 @@ class Queues:
             self._show(queue)
 
     def _build(self, capacities: Capacities, waves: Mapping[str, int], held: Collection[str]) -> None:
-        found: dict[tuple[Demands, int, bool], _Queue] = {}
+        found: dict[tuple[Demands, int, bool, bool], _Queue] = {}
         for place, job in enumerate(self._jobs):
             takes, wave = demands(job, capacities), waves[job.name]
-            # parallel_safe is no resource, but a policy may treat it like one, so it must see a head of either kind.
-            key = (takes, wave, job.parallel_safe)
+            # Neither advice nor promises are resources, but policies act on them, so they must see a head of either kind.
+            key = (takes, wave, job.parallel_safe, is_promised(job))
             queue = found.get(key)
             if queue is None:
                 queue = found[key] = _Queue(takes[1:], wave)

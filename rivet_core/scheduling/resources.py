@@ -77,3 +77,8 @@ def cap_workers(groups: Iterable[str], capacities: Capacities) -> int:
 def scarce_resources(used: Mapping[str, int], workers: int) -> frozenset[str]:
     """Return the resources, given as name -> units, that can hold back one of `workers` workers."""
     return frozenset(name for name, units in used.items() if units < workers)
+
+
+def is_promised(job: Job) -> bool:
+    """Return whether somebody waits for this export: declared tier high, or a deadline inside the window."""
+    return job.tier == "high" or job.deadline

@@ -16,7 +16,7 @@ from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.bound import LowerBound, certificate, lower_bound
 from rivet_core.scheduling.campaign_file import Campaign
 from rivet_core.scheduling.dispatch import Dispatcher
-from rivet_core.scheduling.resources import demands, units_of
+from rivet_core.scheduling.resources import demands, is_promised, units_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ def audit(schedule: Sequence[Scheduled], jobs: Sequence[Job], capacities: Capaci
 
 
 def _freshness(schedule: Sequence[Scheduled], jobs: Sequence[Job], bound: float) -> float | None:
-    wanted = {job.name for job in jobs if job.tier == "high" or job.deadline}
+    wanted = {job.name for job in jobs if is_promised(job)}
     ends = [run.end for run in schedule if run.name in wanted]
     return sum(ends) / len(ends) / bound if ends and bound > 0 else None
 
