@@ -1,0 +1,68 @@
+"""A verdict in one word and the warnings worth reading before a run. Diagnostics never gate anything (PA8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rivet_core.facts import CursorQuality, ExportFacts, Mode, Reason, TypeKind
+from rivet_core.planning.confidence import confidence_word
+from rivet_core.planning.fold import Scores
+from rivet_core.planning.ranges import range_column, range_is_indexed
+from rivet_core.planning.suggest import table_size
+from rivet_core.planning.wording import size_text
+from rivet_core.planning.work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """`verdict` is `efficient`, `acceptable`, `degraded` or `unsafe`; `warnings` are sentences."""
+
+    verdict: str
+    warnings: tuple[str, ...]
+
+
+def diagnose(
+    facts: ExportFacts, work: Work, scores: Scores, confidence: Scores, heavy: bool, reasons: Sequence[Reason]
+) -> Diagnostics:
+    """Return the diagnostics of one judged export."""
+    indexed = range_is_indexed(facts)
+    if heavy and not indexed:
+        verdict = "unsafe"
+    elif not indexed or not work.known or scores.risk >= 50:
+        verdict = "degraded"
+    elif scores.risk >= 25 or scores.cost >= 50 or heavy:
+        verdict = "acceptable"
+    else:
+        verdict = "efficient"
+    return Diagnostics(verdict, tuple(_warnings(facts, work, confidence, indexed)))
+
+
+def _warnings(facts: ExportFacts, work: Work, confidence: Scores, indexed: bool) -> list[str]:
+    found: list[str] = []
+    spec, column_name = facts.spec, range_column(facts)
+    if not indexed and column_name is not None:
+        size = table_size(work)
+        held = "a table of unknown size" if size is None else f"a table of {size_text(size)}"
+        found.append(f"No index leads with {column_name}: every read of a range scans {held}.")
+    if spec.mode is Mode.INCREMENTAL and spec.cursor_column is not None:
+        column = facts.table.column(spec.cursor_column)
+        if column is not None and column.kind is TypeKind.TEXT:
+            found.append(f"{column.name} is text: the server's collation is its only order, and '9' sorts after '11'.")
+        if column is not None and column.kind is TypeKind.UUID and not _ordered_uuid(facts):
+            found.append(f"{column.name} is a uuid: random ids are not monotonic, new rows can land behind the cursor.")
+        if not spec.lookback_seconds:
+            found.append(
+                f"Without a lookback, a row whose {spec.cursor_column} is taken early and committed late "
+                "lands behind the cursor and is never read."
+            )
+    if not work.known:
+        found.append("The size is unknown: it is treated as fairly large and heavy until measured.")
+    elif confidence.cost < 40:
+        found.append(f"The size is supported only {confidence_word(confidence.cost)}ly (confidence {confidence.cost} of 100).")
+    found.extend(facts.table.notes)
+    return found
+
+
+def _ordered_uuid(facts: ExportFacts) -> bool:
+    return facts.cursor is not None and facts.cursor.quality is CursorQuality.STRONG_MONOTONIC

@@ -1,0 +1,235 @@
+"""Run third-party scoring rules so that nothing they do can break a plan or another rule (scoring section 3).
+
+A rule sees its own copy of the facts. What it returns is checked field by field and rebuilt; a rule that raises, returns
+something else than reasons, or leaves its bounds becomes one RV890 with 0 points, all its reasons dropped: half of a broken
+answer is no evidence. Slowness never changes points; a plugin over its time budget stops the plan by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from math import isfinite
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any
+
+from rivet_core.api import ScoringRule
+from rivet_core.errors import PluginError
+from rivet_core.facts import Dimension, Evidence, ExportFacts, Reason, ReasonKind
+
+MOST_REASONS = 100
+"""Reasons a plugin may give one export."""
+MOST_POINTS = 100
+"""Points one reason may ask for, either way; what counts is cut by the caps later."""
+LONGEST_TEXT = 2000
+TIME_BUDGET = 10.0
+"""Seconds a plugin may take in all for one plan."""
+SLOW = 2.0
+"""Seconds from which a plugin is named as slow."""
+CODE = re.compile(r"X-[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*-\d{3,}")
+
+_OPEN_KINDS = (ReasonKind.MODIFIER, ReasonKind.INFO, ReasonKind.CORROBORATES)
+
+
+class RuleClock:
+    """Adds up the time that each plugin takes over a whole plan."""
+
+    def __init__(self, now: Callable[[], float] = perf_counter, budget: float = TIME_BUDGET) -> None:
+        self.now = now
+        self.budget = budget
+        self.seconds: dict[str, float] = {}
+
+    def add(self, plugin: str, seconds: float) -> None:
+        """Count `seconds` for `plugin`; raise `PluginError` when it is over its budget."""
+        total = self.seconds.get(plugin, 0.0) + seconds
+        self.seconds[plugin] = total
+        if total > self.budget:
+            raise PluginError(
+                f"plugin {plugin} took more than {self.budget:g} s to score exports",
+                hint=f"upgrade it, or leave it out with plugins.block: [{plugin}]",
+                code="plugin_slow",
+            )
+
+    def slow(self) -> tuple[str, ...]:
+        """Return the plugins that took noticeable time, by name."""
+        return tuple(sorted(name for name, seconds in self.seconds.items() if seconds > SLOW))
+
+
+class Fault(Exception):  # noqa: N818 - not an error of ours: a finding about somebody's rule
+    """Why a rule's answer cannot be used."""
+
+
+def run_guarded(
+    record: ScoringRule,
+    plugin: str,
+    score: Callable[[ExportFacts, Any], Any],
+    facts: ExportFacts,
+    options: object,
+    *,
+    granted: Collection[str],
+    clock: RuleClock,
+) -> list[Reason]:
+    """Return the checked reasons of one third-party rule, or its one RV890."""
+    own = copy_facts(facts)
+    started = clock.now()
+    try:
+        answer = score(own, options)
+        reasons = _vet(answer, record, plugin, granted)
+    except Fault as fault:
+        reasons = [failure(plugin, record.name, str(fault))]
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of a plugin is a finding, never a crash
+        reasons = [failure(plugin, record.name, f"raised {type(error).__name__}{_place(error)}")]
+    clock.add(plugin, clock.now() - started)
+    return reasons
+
+
+def failure(plugin: str, rule: str, what: str) -> Reason:
+    """Return the RV890 that stands for a rule whose answer is not used."""
+    return Reason(
+        code="RV890",
+        kind=ReasonKind.INFO,
+        message=f"Rule {rule} of plugin {plugin} {what}; 0 of its points are used.",
+        family="plugin",
+        provider=plugin,
+        remedy=f"report it to the authors of {plugin}, or block it: plugins.block: [{plugin}]",
+    )
+
+
+def _place(error: BaseException) -> str:
+    """The file and line where it was raised, without directories, so that the text is the same on every machine."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    name = trace.tb_frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f" at {name}:{trace.tb_lineno}"
+
+
+def _vet(answer: object, record: ScoringRule, plugin: str, granted: Collection[str]) -> list[Reason]:
+    if type(answer) not in (list, tuple):
+        raise Fault(f"returned {type(answer).__name__} instead of a list of reasons")
+    assert isinstance(answer, list | tuple)  # noqa: S101 - for the type checker
+    if len(answer) > MOST_REASONS:
+        raise Fault(f"returned {len(answer)} reasons, at most {MOST_REASONS} are allowed")
+    reasons = [_vet_reason(item, record, plugin, granted) for item in answer]
+    seen = {(reason.code, reason.dimension) for reason in reasons}
+    if len(seen) != len(reasons):
+        raise Fault("returned one code twice for the same dimension")
+    return reasons
+
+
+def _vet_reason(item: object, record: ScoringRule, plugin: str, granted: Collection[str]) -> Reason:
+    if type(item) is not Reason:
+        raise Fault(f"returned {type(item).__name__} where a Reason belongs")
+    code = _text(item.code, "code")
+    if code not in record.codes or not CODE.fullmatch(code):
+        raise Fault(f"used code {code!r}, which is not one of its own (X-<vendor>-nnn, listed in its record)")
+    kind = _member(item.kind, ReasonKind, "kind")
+    dimension = None if item.dimension is None else _member(item.dimension, Dimension, "dimension")
+    if kind not in _OPEN_KINDS and str(kind) not in granted:
+        raise Fault(f"used kind {kind}, which the config does not grant")
+    points = _whole(item.points, "points", MOST_POINTS)
+    if kind is ReasonKind.BASE and (dimension is None or points < 0):
+        raise Fault("gave a base without a dimension or below 0")
+    if kind is ReasonKind.CLAMP:
+        raise Fault("used kind clamp, which is core's own")
+    if points and (kind not in (ReasonKind.MODIFIER, ReasonKind.BASE) or dimension is None):
+        raise Fault(f"gave points to a reason of kind {kind} or without a dimension")
+    if type(item.evidence) not in (list, tuple):
+        raise Fault("gave evidence that is not a tuple")
+    return Reason(
+        code=code,
+        kind=kind,
+        message=_text(item.message, "message"),
+        dimension=dimension,
+        family=_text(item.family, "family"),
+        points=points,
+        provider=plugin,
+        rule_version=record.version,
+        evidence=tuple(_vet_evidence(evidence) for evidence in item.evidence),
+        caveat=_text(item.caveat, "caveat"),
+        remedy=_text(item.remedy, "remedy"),
+        potential=max(0, _whole(item.potential, "potential", MOST_POINTS)),
+    )
+
+
+def _vet_evidence(item: object) -> Evidence:
+    if type(item) is not Evidence:
+        raise Fault(f"gave {type(item).__name__} where Evidence belongs")
+    value = item.value
+    if type(value) not in (type(None), bool, int, float, str) or (isinstance(value, float) and not isfinite(value)):
+        raise Fault("gave evidence whose value is not a finite number, a text, a truth value or nothing")
+    if isinstance(value, str):
+        _text(value, "value of evidence")
+    moment = item.observed_at
+    if moment is not None and (type(moment) is not datetime or moment.tzinfo is None):
+        raise Fault("gave evidence with a moment that has no time zone")
+    return Evidence(
+        signal=_text(item.signal, "signal"),
+        value=value,
+        unit=_text(item.unit, "unit"),
+        source=_text(item.source, "source"),
+        observed_at=moment,
+        quality=max(0, _whole(item.quality, "quality", 100)),
+    )
+
+
+def _text(value: object, what: str) -> str:
+    if type(value) is not str and not (isinstance(value, str) and type(value).__str__ is str.__str__):
+        raise Fault(f"gave a {what} that is not text")
+    assert isinstance(value, str)  # noqa: S101 - for the type checker
+    if len(value) > LONGEST_TEXT:
+        raise Fault(f"gave a {what} of more than {LONGEST_TEXT} characters")
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise Fault(f"gave a {what} that is not valid text")
+    return str(value)
+
+
+def _whole(value: object, what: str, limit: int) -> int:
+    if type(value) is not int:
+        raise Fault(f"gave {what} as {type(value).__name__}, whole numbers only")
+    if not -limit <= value <= limit:
+        raise Fault(f"asked for {what} out of range (at most {limit} either way)")
+    return value
+
+
+def _member(value: Any, kind: Any, what: str) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        raise Fault(f"gave an unknown {what}") from None
+
+
+_PLAIN = (str, int, float, bool, type(None), datetime)
+
+
+def copy_facts(value: Any) -> Any:
+    """Return a deep copy of frozen facts whose mappings are read-only: writing to it fails or stays in the copy."""
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, tuple):
+        return tuple([copy_facts(item) for item in value])
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: copy_facts(item) for key, item in value.items()})
+    if isinstance(value, list):
+        return [copy_facts(item) for item in value]
+    if is_dataclass(value):
+        made = object.__new__(type(value))
+        for name in _names(type(value)):
+            object.__setattr__(made, name, copy_facts(getattr(value, name)))
+        return made
+    return value
+
+
+_field_names: dict[type, tuple[str, ...]] = {}
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    names = _field_names.get(kind)
+    if names is None:
+        names = _field_names[kind] = tuple(field.name for field in fields(kind))
+    return names
