@@ -53,7 +53,7 @@ def _stale(facts: ExportFacts, work: Work) -> Reason | None:
         if changes * 100 <= STALE_SHARE * rows:
             return None
         text = f"{changes * 100 // max(1, rows)} % of the rows were written since the statistics were taken."
-cited = [sampled, counter(facts, "changes_since_statistics", changes)]
+        cited = [sampled, counter(facts, "changes_since_statistics", changes)]
         return reason("RV802", text, evidence=cited, caveat=caveat, remedy=remedy)
     if sampled.observed_at is None:
         return reason("RV802", "The age of the statistics is unknown.", evidence=[sampled], caveat=caveat, remedy=remedy)
@@ -80,9 +80,10 @@ def _disagreement(signals: Sequence[Evidence], used: Evidence | None, what: str,
     if high <= DISAGREE * max(1, low):
         return None
     said = ", ".join(f"{words(value)} by {evidence.source}" for value, evidence in values)
+    chosen = f"{words(number(used) or 0)} by {used.source}"
     return reason(
         "RV803",
-        f"Sources of the {what} disagree by {factor_text(high, low)}: {said}. In use: {words(number(used) or 0)} by {used.source}.",
+        f"Sources of the {what} disagree by {factor_text(high, low)}: {said}. In use: {chosen}.",
         evidence=[evidence for _, evidence in values],
         remedy="measure once: one run counts the rows",
     )
