@@ -25,7 +25,8 @@ AGAIN = "make a new one with rivet plan -o"
 
 def canonical(value: object) -> bytes:
     """Return the canonical JSON bytes of a value made of JSON types."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "surrogatepass")
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def seal_of(data: dict[str, Any]) -> str:

@@ -107,9 +107,9 @@ class PlanGroup(Shape):
 
 
 class PlanState(Shape):
-    """Where the state lives: a URL or a reference."""
+    """Where the state lives: a URL or a reference; one with a credential in it stands as `{config, key}`."""
 
-    url: str
+    url: str | dict[str, str]
 
 
 class PolicyChoice(Shape):

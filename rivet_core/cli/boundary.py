@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rivet_core.errors import (
     EXIT_BROKEN_PIPE,
@@ -47,7 +48,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         )
 
 
-class _Interrupted(RivetError):
+class _Interrupted(RivetError):  # noqa: N818 - what happened, not an error
     exit_code = EXIT_INTERRUPTED
     kind = "interrupted"
 
@@ -77,7 +78,7 @@ def _dispatch(arguments: list[str]) -> int:
 def _wants_json(arguments: Sequence[str]) -> bool:
     if "--json" in arguments or "--format=json" in arguments:
         return True
-    return any(pair == ("--format", "json") for pair in zip(arguments, arguments[1:], strict=False))
+    return ("--format", "json") in pairwise(arguments)
 
 
 def report(error: RivetError, *, machine: bool) -> int:

@@ -47,10 +47,9 @@ def colours(stream_fd: int) -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and os.isatty(stream_fd)
 
 
-def width(default: int = 100) -> int:
-    """Columns to print for: the terminal's, or `COLUMNS`, or `default` when there is no terminal."""
-    try:
-        return os.get_terminal_size(1).columns
-    except OSError:
-        columns = os.environ.get("COLUMNS", "")
-        return int(columns) if columns.isdigit() and int(columns) > 0 else default
+def width() -> int:
+    """Columns to print for: `COLUMNS`, or the terminal's, or 0 (as wide as it gets) when stdout is no terminal."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    return os.get_terminal_size(1).columns if os.isatty(1) else 0

@@ -11,7 +11,7 @@ from rivet_core.plugins import PluginInfo, Registry, Status
 
 
 def plugin_lists(config: Path) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """Return `plugins.block` and `plugins.allow` of a config without checking the rest of it; nothing when it cannot be read."""
+    """Return `plugins.block` and `plugins.allow` of a config without checking the rest of it; nothing if it cannot be read."""
     import yaml
 
     try:

@@ -12,7 +12,7 @@ class PlanRequest:
 
     `exports` limits the campaign to these names. `waves` is the asked number of waves, `auto_waves` asks for as many as cost
     nothing. `as_of` is the clock that all ages are computed against. `config_order` builds the campaign that `apply CONFIG`
-    runs: hand-set waves as they stand, none set means one wave in config order.
+    runs: hand-set waves as they stand, none set means one wave in config order. `pool` leaves the barriers out.
     """
 
     exports: tuple[str, ...] = ()
@@ -22,4 +22,5 @@ class PlanRequest:
     policy: str | None = None
     as_of: datetime | None = None
     config_order: bool = False
+    pool: bool = False
     refresh: bool = False

@@ -1,0 +1,103 @@
+"""`rivet apply`: run a plan, or a config as it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.output import Output
+
+if TYPE_CHECKING:
+    from rivet_core.artifact import Plan
+    from rivet_core.plugins import Registry
+    from rivet_core.running.options import ApplyOptions
+
+PoolOption = Annotated[
+    int | None, typer.Option("--pool", min=1, help="Run so many at once without barriers between waves.", metavar="N")
+]
+PolicyOption = Annotated[str | None, typer.Option("--policy", help="The scheduling policy, by name.", metavar="NAME")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Read only what an interrupted run left undone.")]
+LockOption = Annotated[
+    float, typer.Option("--lock-wait", min=0.0, help="Wait so long for another run of the same export.", metavar="SECONDS")
+]
+SummaryOption = Annotated[
+    Path | None, typer.Option("--summary-output", help="Write the summary as JSON here too.", metavar="FILE")
+]
+EventsOption = Annotated[bool, typer.Option("--events", help="Print every event as one line of JSON on stdout.")]
+
+
+def apply(
+    target: Annotated[Path | None, typer.Argument(help="A plan file or a config; the config of -c when left out.")] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+    export: ExportsOption = None,
+    pool: PoolOption = None,
+    policy: PolicyOption = None,
+    resume: ResumeOption = False,
+    force: Annotated[bool, typer.Option("--force", help="Run although the plan is old or a cursor moved; recorded.")] = False,
+    lock_wait: LockOption = 0.0,
+    allow_plugin_drift: Annotated[
+        bool, typer.Option("--allow-plugin-drift", help="Run with other versions of the plan's plugins.")
+    ] = False,
+    summary_output: SummaryOption = None,
+    events: EventsOption = False,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run a campaign: a plan with the policy stored in it, or a config in its own order.
+
+    Example: rivet apply plan.json
+    """
+    from rivet_core.artifact.canonical import looks_like_plan
+    from rivet_core.cli.running import finish, run_plan
+    from rivet_core.running.options import ApplyOptions
+
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    place = target if target is not None else config
+    options = ApplyOptions(
+        exports=tuple(export or ()),
+        pool=pool,
+        policy=policy,
+        resume=resume,
+        force=force,
+        lock_wait=lock_wait,
+        allow_plugin_drift=allow_plugin_drift,
+    )
+    plan, registry = _from_plan(place, options, out) if looks_like_plan(place) else _from_config(place, options, out)
+    outcome = run_plan(plan, registry, options, out, events=events)
+    finish(plan, outcome, out, summary_output=summary_output)
+
+
+def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Registry]:
+    """Read a plan and load the plugins that it names, no others: they made it, they run it."""
+    from rivet_core.artifact import read_plan
+    from rivet_core.cli.campaign import check_names
+    from rivet_core.cli.secrets import restore_secrets
+    from rivet_core.plugins import load_plugins
+
+    plan = read_plan(path)
+    check_names(options.exports, [item.name for item in plan.exports])
+    # A policy asked for by hand may come from a plugin that the plan did not need.
+    allow = None if options.policy is not None else [lock.dist for lock in plan.plugins]
+    registry = load_plugins(allow=allow)
+    registry.require_usable()
+    out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
+    return restore_secrets(plan), registry
+
+
+def _from_config(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Registry]:
+    """Plan in the config's own order: hand-set waves as they stand, none set means one wave."""
+    from rivet_core.cli.campaign import check_names, load_campaign
+    from rivet_core.cli.secrets import restore_secrets
+    from rivet_core.planning.build import build_plan
+    from rivet_core.planning.request import PlanRequest
+
+    config, registry = load_campaign(path, out)
+    names = check_names(options.exports, [spec.name for spec in config.exports])
+    request = PlanRequest(
+        exports=names, config_order=True, pool=options.pool is not None, policy=options.policy, workers=options.pool
+    )
+    return restore_secrets(build_plan(config, registry, request)), registry

@@ -1,0 +1,125 @@
+"""`rivet plan`: what to extract first, what to delay, what to isolate, and what must not run together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.output import Output, width
+
+if TYPE_CHECKING:
+    from rivet_core.artifact import Plan
+    from rivet_core.planning.request import PlanRequest
+
+
+def plan(
+    config: ConfigOption = DEFAULT_CONFIG,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the plan file here.", metavar="FILE")] = None,
+    export: ExportsOption = None,
+    waves: Annotated[
+        str | None, typer.Option("--waves", help="How many waves to recommend, or auto.", metavar="N|auto")
+    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="How many exports may run at once.")] = None,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Ask the sources again, whatever the catalog cache holds.")
+    ] = False,
+    format_: Annotated[
+        str, typer.Option("--format", help="table, json, or a format that a plugin offers.", metavar="NAME")
+    ] = "table",
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Plan the campaign. Reads catalogs and statistics only; changes nothing anywhere.
+
+    Example: rivet plan -o plan.json
+    """
+    from rivet_core.artifact import write_plan
+    from rivet_core.errors import EXIT_FAILED
+
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    made, registry = make_plan(config, request(export, waves, workers, refresh), out)
+    if output is not None:
+        write_plan(made, output)
+        out.note(f"plan written to {output}")
+    _print(made, "json" if json else format_, registry, out)
+    if report_unplannable(made, out):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def request(
+    exports: list[str] | None = None, waves: str | None = None, workers: int | None = None, refresh: bool = False
+) -> PlanRequest:
+    """Return the planning choices that the options stand for."""
+    from rivet_core.errors import ConfigError
+    from rivet_core.planning.request import PlanRequest
+
+    number = int(waves) if waves is not None and waves.isdecimal() else None
+    if waves is not None and waves != "auto" and not number:
+        raise ConfigError(f"--waves takes a number from 1 or auto, not {waves}", hint="for example --waves 4", code="usage")
+    return PlanRequest(exports=tuple(exports or ()), waves=number, auto_waves=waves == "auto", workers=workers, refresh=refresh)
+
+
+def make_plan(path: Path, wanted: PlanRequest, out: Output) -> tuple[Plan, object]:
+    """Load, check and plan; return the plan and the registry that made it."""
+    from dataclasses import replace
+
+    from rivet_core.cli.campaign import check_names, load_campaign
+    from rivet_core.planning.build import build_plan
+
+    config, registry = load_campaign(path, out)
+    names = check_names(wanted.exports, [spec.name for spec in config.exports])
+    return build_plan(config, registry, replace(wanted, exports=names)), registry
+
+
+def report_unplannable(made: Plan, out: Output) -> bool:
+    """Say on stderr which exports could not be planned, one line per shared cause; return whether there were any."""
+    from rivet_core.cli.boundary import show_error
+    from rivet_core.errors import RivetError
+
+    causes: dict[tuple[str, str], list[str]] = {}
+    for item in made.exports:
+        if item.status == "unplannable" and item.error is not None:
+            causes.setdefault((item.error.message, item.error.hint), []).append(item.name)
+    for (message, hint), names in causes.items():
+        who = (
+            names[0] if len(names) == 1 else f"{len(names)} exports ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
+        )
+        show_error(RivetError(f"{who} cannot be planned: {message}", hint=hint))
+    return bool(causes)
+
+
+def _print(made: Plan, name: str, registry: object, out: Output) -> None:
+    from rivet_core.artifact import plan_bytes
+    from rivet_core.plugins import Registry
+
+    if name == "json":
+        out.bytes(plan_bytes(made))
+    elif name == "table":
+        from rivet_core.render.plan_table import plan_table
+
+        out.data(plan_table(made, width=width()))
+    elif isinstance(registry, Registry):
+        out.data(_render(made, name, registry))
+
+
+def _render(made: Plan, name: str, registry: object) -> str:
+    from rivet_core.errors import ConfigError, PluginError
+    from rivet_core.plugins import Registry
+
+    renderers = registry.renderers if isinstance(registry, Registry) else {}
+    if name not in renderers:
+        known = ", ".join(["table", "json", *sorted(renderers)])
+        raise ConfigError(f"there is no plan format {name}", hint=f"the formats are {known}", code="usage")
+    owned = renderers[name]
+    try:
+        text = registry.resolve(owned.record.render)(made.model_dump(mode="json"))  # type: ignore[attr-defined]
+    except Exception as error:
+        raise PluginError(
+            f"the renderer {name} of {owned.plugin.dist} failed: {type(error).__name__}: {error}",
+            hint="use --format table or json, and report it to the plugin's authors",
+        ) from error
+    return str(text)

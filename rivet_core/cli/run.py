@@ -1,0 +1,37 @@
+"""`rivet run`: plan and apply in one go, for CI and cron."""
+
+from __future__ import annotations
+
+from rivet_core.cli.apply import EventsOption, LockOption, PolicyOption, PoolOption, ResumeOption, SummaryOption
+from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.output import Output
+
+
+def run(
+    config: ConfigOption = DEFAULT_CONFIG,
+    export: ExportsOption = None,
+    pool: PoolOption = None,
+    policy: PolicyOption = None,
+    resume: ResumeOption = False,
+    lock_wait: LockOption = 0.0,
+    summary_output: SummaryOption = None,
+    events: EventsOption = False,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Plan, then apply the plan at once.
+
+    Example: rivet run --json
+    """
+    from rivet_core.cli.plan import make_plan, request
+    from rivet_core.cli.running import finish, run_plan
+    from rivet_core.cli.secrets import restore_secrets
+    from rivet_core.running.options import ApplyOptions
+
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    plan, registry = make_plan(config, request(export), out)
+    options = ApplyOptions(exports=tuple(export or ()), pool=pool, policy=policy, resume=resume, lock_wait=lock_wait)
+    out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
+    outcome = run_plan(restore_secrets(plan), registry, options, out, events=events)
+    finish(plan, outcome, out, summary_output=summary_output)

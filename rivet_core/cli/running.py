@@ -1,0 +1,83 @@
+"""What `apply` and `run` share: events to a view, signals to a stop, the outcome to a summary and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rivet_core.cli.output import Output, colours, width
+from rivet_core.errors import ConfigError, most_serious
+
+if TYPE_CHECKING:
+    from rivet_core.artifact import Plan
+    from rivet_core.plugins import Registry
+    from rivet_core.running.events import RunEvent, Sink
+    from rivet_core.running.options import ApplyOptions
+    from rivet_core.running.outcome import CampaignOutcome
+
+
+def run_plan(plan: Plan, registry: Registry, options: ApplyOptions, out: Output, *, events: bool = False) -> CampaignOutcome:
+    """Apply the plan while showing what happens: a live view on a terminal, plain lines elsewhere, NDJSON with `--events`."""
+    from rivet_core.render.progress import LiveView, PlainView
+    from rivet_core.running.apply import apply_plan
+
+    if events:
+        return apply_plan(plan, registry, options, _print_event)
+    if out.quiet or out.machine:
+        return apply_plan(plan, registry, options, _warnings_only(out))
+    if os.isatty(2) and colours(2):
+        with LiveView(plan) as view:
+            return apply_plan(plan, registry, options, view)
+    return apply_plan(plan, registry, options, PlainView(out.note, verbose=out.verbose))
+
+
+def _print_event(event: RunEvent) -> None:
+    typer.echo(json.dumps(event.as_dict(), ensure_ascii=False))
+
+
+def _warnings_only(out: Output) -> Sink:
+    def show(event: RunEvent) -> None:
+        if event.kind == "warning":
+            out.warn(f"{event.export + ': ' if event.export else ''}{event.data.get('message', '')}")
+
+    return show
+
+
+def finish(plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output: Path | None = None) -> None:
+    """Print the summary, write it where asked, and end with the most serious exit code; unplannable exports count as failed."""
+    from rivet_core.cli.boundary import show_error
+    from rivet_core.cli.plan import report_unplannable
+    from rivet_core.errors import EXIT_FAILED, RivetError
+    from rivet_core.render.summary import summary_text
+
+    summary = outcome.as_dict()
+    wanted = {export.name for export in outcome.exports}
+    unplannable = [
+        {"name": item.name, "status": "unplannable", "error": None if item.error is None else item.error.model_dump()}
+        for item in plan.exports
+        if item.status == "unplannable" and item.name not in wanted
+    ]
+    code = most_serious([EXIT_FAILED if unplannable else 0, outcome.exit_code])
+    code = outcome.exit_code if outcome.interrupted else code
+    summary = {**summary, "unplannable": unplannable, "exit_code": code}
+    if summary_output is not None:
+        try:
+            summary_output.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"cannot write {summary_output}: {error.strerror}", hint="choose another file") from None
+    if out.machine:
+        out.json(summary)
+    else:
+        out.data(summary_text(outcome, width=width()))
+        for export in outcome.exports:
+            if export.error is not None:
+                message, hint = str(export.error.get("message", "")), str(export.error.get("hint", ""))
+                show_error(RivetError(f"{export.name}: {message}", hint=hint))
+    if unplannable and not out.machine:
+        report_unplannable(plan, out)
+    if code:
+        raise typer.Exit(code)

@@ -1,0 +1,116 @@
+"""`rivet simulate`: the schedule on a virtual clock, for policies, workers and capacities side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rivet_core.cli.options import JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.output import Output, width
+
+if TYPE_CHECKING:
+    from rivet_core.scheduling.campaign_file import Campaign
+    from rivet_core.scheduling.simulate import SimulationResult
+
+DEFAULT_POLICY = "bottleneck"
+
+
+def simulate(
+    file: Annotated[Path, typer.Argument(help="A plan file or a campaign file.")],
+    policy: Annotated[list[str] | None, typer.Option("--policy", help="The policy; may be repeated.", metavar="NAME")] = None,
+    workers: Annotated[
+        list[int] | None, typer.Option("--workers", min=1, help="Workers; may be repeated.", metavar="N")
+    ] = None,
+    what_if: Annotated[bool, typer.Option("--what-if", help="Add the lower bound with each capacity raised by one.")] = False,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Simulate a campaign with the same policies that apply runs. Reads the file and nothing else.
+
+    Example: rivet simulate plan.json --policy bottleneck --policy waves --workers 4 --workers 8
+    """
+    from rivet_core.scheduling.simulate import simulate_campaign
+    from rivet_core.scheduling.whatif import what_ifs
+
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    campaign, planned = _read(file)
+    records = _policies(policy or [planned])
+    counts = workers or [campaign.capacities.workers]
+    results = [simulate_campaign(campaign, record, count) for record in records for count in counts]
+    changes = what_ifs(campaign.jobs, campaign.capacities) if what_if else ()
+    if json:
+        rows = [result.as_dict() for result in results]
+        if what_if:
+            extra = [{"change": item.change, "lower_bound_seconds": item.lower_bound_seconds} for item in changes]
+            rows = [{**row, "what_ifs": extra} for row in rows]
+        # One policy and one number of workers is one object; several are a list of them.
+        out.json(rows[0] if len(rows) == 1 else rows)
+        return
+    out.data(_text(results, campaign, [(item.change, item.lower_bound_seconds) for item in changes]))
+
+
+def _read(path: Path) -> tuple[Campaign, str]:
+    """Return the campaign of a file and the policy that its plan chose."""
+    import json
+
+    from rivet_core.artifact import read_plan
+    from rivet_core.errors import ConfigError
+    from rivet_core.scheduling.campaign_file import read_campaign
+    from rivet_core.scheduling.plan_campaign import campaign_from_plan
+
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}", hint="name a plan or a campaign file") from None
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        data = None
+    if isinstance(data, dict) and "plan_version" in data:
+        plan = read_plan(path)
+        return campaign_from_plan(plan.model_dump(mode="json")), plan.campaign.policy.name
+    return read_campaign(raw), DEFAULT_POLICY
+
+
+def _policies(names: list[str]) -> list[object]:
+    from rivet_core.errors import ConfigError
+    from rivet_core.plugins import load_plugins
+
+    registry = load_plugins()
+    unknown = [name for name in names if name not in registry.policies]
+    if unknown:
+        raise ConfigError(
+            f"there is no scheduling policy {unknown[0]}",
+            hint=f"the policies are {', '.join(sorted(registry.policies))}",
+            code="unknown_policy",
+        )
+    return [registry.policies[name].record for name in dict.fromkeys(names)]
+
+
+def _text(results: list[SimulationResult], campaign: Campaign, changes: list[tuple[str, float]]) -> str:
+    from rivet_core.render.columns import align
+    from rivet_core.render.quantities import seconds
+    from rivet_core.scheduling.gantt import draw_gantt
+
+    first = results[0]
+    rows = [("policy", "workers", "makespan", "lower bound", "ratio", "violations", "fresh")]
+    rows += [
+        (
+            result.policy,
+            str(result.workers),
+            seconds(result.makespan_seconds),
+            seconds(result.bound.seconds),
+            f"{result.ratio:.3f}",
+            str(result.violations),
+            "-" if result.fresh_mean_ratio is None else f"{result.fresh_mean_ratio:.3f}",
+        )
+        for result in results
+    ]
+    lines = [*align(rows, right=frozenset({1, 2, 3, 4, 5, 6})), "", f"binding: {first.bound.binding.explanation}"]
+    lines += [f"what if {change}: lower bound {seconds(value)}" for change, value in changes]
+    if len(results) == 1:
+        lines += ["", draw_gantt(first, campaign.jobs, width=width() or 100)]
+    return "\n".join(lines)

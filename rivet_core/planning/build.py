@@ -1,0 +1,239 @@
+"""From a config to a sealed plan: survey, judge, predict, assemble, seal."""
+
+from __future__ import annotations
+
+import secrets as random_source
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from rivet_core import __version__
+from rivet_core.artifact.canonical import seal
+from rivet_core.artifact.model import (
+    Binding,
+    CampaignPlan,
+    CampaignReason,
+    ConfigRef,
+    ExportPlan,
+    GroupWarning,
+    LowerBound,
+    Plan,
+    PlanGroup,
+    PlanSource,
+    PlanState,
+    PlanWave,
+    PluginLock,
+    PolicyChoice,
+    Prediction,
+    PredictionBasis,
+    WhatIf,
+)
+from rivet_core.config import CampaignConfig, GroupConfig
+from rivet_core.facts import ExportFacts, ExportSpec
+from rivet_core.planning.campaign import Campaign, Judged, assemble, known_dependencies, resolve_policy
+from rivet_core.planning.entries import campaign_reason, planned_entry, unplannable_entry
+from rivet_core.planning.freshness import next_deadline
+from rivet_core.planning.judging import Verdict, judge_all
+from rivet_core.planning.request import PlanRequest
+from rivet_core.planning.secrets import without_secrets
+from rivet_core.planning.survey import Survey, survey
+from rivet_core.plugins import PluginInfo, Registry, Status
+from rivet_core.scheduling.predict import PredictionInput, count_basis, predict
+
+LIFETIME = timedelta(hours=24)
+"""PA3: after this long apply refuses a plan."""
+
+
+def build_plan(config: CampaignConfig, registry: Registry, request: PlanRequest) -> Plan:
+    """Return the sealed plan of a campaign. Reads the state and the catalogs; changes nothing.
+
+    Raises `ConfigError` and `PluginError`; a source or an export that cannot be read is a marked row instead.
+    """
+    registry.require_usable()
+    as_of = (request.as_of or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
+    specs = [spec for spec in config.exports if not request.exports or spec.name in request.exports]
+    workers = request.workers or config.planning.workers
+    found = survey(config, specs, registry, as_of=as_of, workers=workers)
+    judged = _judge(found, config, registry)
+    policy = resolve_policy(_asked_policy(config, request), judged, registry, pool=request.pool)
+    asked = None if request.auto_waves else request.waves or config.planning.waves
+    campaign = assemble(found, judged, registry, asked_waves=asked, policy=policy, config_order=request.config_order)
+    entries = _entries(found, judged, campaign, config)
+    plan = Plan(
+        plan_version=1,
+        rivet_version=__version__,
+        plan_id=f"{as_of:%Y%m%dT%H%M%SZ}-{random_source.token_hex(4)}",
+        created_at=as_of,
+        as_of=as_of,
+        expires_at=as_of + LIFETIME,
+        config=ConfigRef(path=str(config.path), sha256=config.sha256),
+        plugins=_lock(registry, config, specs, policy),
+        seal="",
+        sources=_sources(config, found),
+        source_groups=_groups(config, found),
+        state=PlanState(url=_state(config)),
+        fail_fast=config.planning.fail_fast,
+        campaign=_campaign_plan(campaign, judged, found),
+        exports=entries,
+    )
+    return seal(plan)
+
+
+def _asked_policy(config: CampaignConfig, request: PlanRequest) -> str:
+    if request.policy is not None:
+        return request.policy
+    if request.config_order:
+        return "auto" if request.pool else "waves"
+    return config.planning.policy
+
+
+def _judge(found: Survey, config: CampaignConfig, registry: Registry) -> list[Judged]:
+    verdicts = judge_all([subject.facts for subject in found.subjects if subject.facts is not None], config, registry)
+    predictions = predict([_prediction_input(verdict) for verdict in verdicts], found.as_of)
+    judged = [
+        Judged(
+            facts=verdict.facts,
+            judgement=verdict.judgement,
+            prediction=predictions[verdict.facts.spec.name],
+            connections=_connections(verdict.facts, found.capacities[verdict.facts.group].max_connections),
+            deadline=_deadline_inside(verdict.facts),
+        )
+        for verdict in verdicts
+    ]
+    return known_dependencies(judged)
+
+
+def _connections(facts: ExportFacts, cap: int) -> int:
+    return max(1, min(facts.spec.parallel, cap, len(facts.units)))
+
+
+def _deadline_inside(facts: ExportFacts) -> bool:
+    deadline = facts.spec.value.deadline
+    due = next_deadline(deadline, facts.as_of) if deadline else None
+    return due is not None and due - facts.as_of <= timedelta(seconds=facts.window_seconds)
+
+
+def _prediction_input(verdict: Verdict) -> PredictionInput:
+    facts, work = verdict.facts, verdict.judgement.work
+    moved = verdict.judgement.delta_bytes if verdict.judgement.delta_bytes is not None else work.bytes
+    return PredictionInput(
+        name=facts.spec.name,
+        group=facts.group,
+        engine=facts.server.engine,
+        bytes_now=float(moved) if work.known else None,
+        history=facts.history,
+        fingerprint=facts.fingerprint,
+    )
+
+
+def _entries(found: Survey, judged: Sequence[Judged], campaign: Campaign, config: CampaignConfig) -> tuple[ExportPlan, ...]:
+    by_name = {item.name: item for item in judged}
+    entries = []
+    for subject in found.subjects:
+        spec = subject.spec
+        options = without_secrets(spec.destination.options, config=config.path, key=f"exports.{spec.name}.destination")
+        item = by_name.get(spec.name)
+        if item is None:
+            entries.append(unplannable_entry(subject, secrets=options))
+        else:
+            wave = campaign.waves.wave_of[spec.name]
+            entries.append(planned_entry(item, wave=wave, isolated=spec.name in campaign.isolated, secrets=options))
+    return tuple(entries)
+
+
+def _sources(config: CampaignConfig, found: Survey) -> dict[str, PlanSource]:
+    sources = {}
+    for name, view in sorted(found.views.items()):
+        server = view.catalog.server if view.catalog is not None else None
+        source = config.sources[name]
+        group = next(subject.group for subject in found.subjects if subject.spec.source == name)
+        sources[name] = PlanSource(
+            type=source.type,
+            group=source.source_group or (server.address if server is not None and server.address else group),
+            options=without_secrets(source.options, config=config.path, key=f"sources.{name}"),
+            observed_at=None if server is None else server.observed_at or found.as_of,
+            role="unknown" if server is None else str(server.role),
+            engine="" if server is None else server.engine,
+            version="" if server is None else server.version,
+            address="" if server is None else server.address,
+            max_connections=None if server is None else server.max_connections,
+            used_connections=None if server is None else server.used_connections,
+            active_sessions=None if server is None else server.active_sessions,
+            replica_lag_seconds=None if server is None else server.replica_lag_seconds,
+            statements=0 if view.catalog is None else view.catalog.statements,
+        )
+    return sources
+
+
+def _groups(config: CampaignConfig, found: Survey) -> dict[str, PlanGroup]:
+    groups = {}
+    for name, capacity in found.capacities.items():
+        declared = config.source_groups.get(name)
+        limits = (
+            {} if declared is None else {"max_lag_seconds": declared.max_lag_seconds, "max_lock_waits": declared.max_lock_waits}
+        )
+        groups[name] = PlanGroup(
+            max_connections=capacity.max_connections, max_heavy=capacity.max_heavy, assumed=capacity.assumed, **limits
+        )
+    return groups
+
+
+def _state(config: CampaignConfig) -> str | dict[str, str]:
+    kept = without_secrets({"url": config.state_url}, config=config.path, key="state")["url"]
+    return {str(key): str(value) for key, value in kept.items()} if isinstance(kept, dict) else str(kept)
+
+
+def _lock(registry: Registry, config: CampaignConfig, specs: Sequence[ExportSpec], policy: str) -> tuple[PluginLock, ...]:
+    """Return the plugins that can have influenced the plan, and those that will act in apply."""
+    acting = [owned.plugin for owned in registry.rules]
+    acting += [owned.plugin for owned in registry.classifiers]
+    acting += [owned.plugin for owned in registry.emitters]
+    for spec in specs:
+        acting.append(registry.source(config.sources[spec.source].type).plugin)
+        acting.append(registry.destination(spec.destination.type).plugin)
+    acting.append(registry.policies[policy].plugin)
+    used: dict[str, PluginInfo] = {plugin.name: plugin for plugin in acting}
+    return tuple(PluginLock.model_validate(plugin.lock()) for _, plugin in sorted(used.items()) if plugin.status is Status.OK)
+
+
+def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) -> CampaignPlan:
+    basis = count_basis({item.name: item.prediction for item in judged})
+    members = campaign.waves.members()
+    lengths: Mapping[int | None, float] = campaign.price.wave_seconds
+    hints = [*campaign.hints, *found.warnings]
+    if campaign.waves.asked > 1 and campaign.price.share >= 0.01:
+        hints.append(
+            f"{campaign.waves.asked} waves cost {campaign.price.share:+.0%}, {campaign.price.extra_seconds:.0f} s, against a pool"
+        )
+    return CampaignPlan(
+        policy=PolicyChoice(name=campaign.policy, workers=campaign.capacities.workers),
+        ordered_exports=tuple(item.name for item in campaign.ranked),
+        waves=tuple(
+            PlanWave(wave=wave, exports=names, predicted_seconds=round(lengths.get(wave, 0.0), 3))
+            for wave, names in members.items()
+        ),
+        source_group_warnings=tuple(
+            GroupWarning(group=reason.group, code=reason.code, message=reason.message, exports=reason.exports)
+            for reason in campaign.reasons
+            if reason.group
+        ),
+        lower_bound=LowerBound(
+            seconds=round(campaign.bound.seconds, 3),
+            binding=Binding(
+                kind=campaign.bound.binding.kind,
+                name=campaign.bound.binding.name,
+                explanation=campaign.bound.binding.explanation,
+            ),
+        ),
+        predicted=Prediction(
+            policy=campaign.policy,
+            workers=campaign.capacities.workers,
+            makespan_seconds=round(campaign.predicted.makespan_seconds, 3),
+            basis=PredictionBasis(measured=basis.measured, estimated=basis.estimated, unknown=basis.unknown),
+        ),
+        free_waves=campaign.free_waves,
+        what_ifs=tuple(
+            WhatIf(change=item.change, lower_bound_seconds=round(item.lower_bound_seconds, 3)) for item in campaign.what_ifs
+        ),
+        concurrency_hints=tuple(hints),
+        reasons=tuple(CampaignReason(**campaign_reason(reason)) for reason in campaign.reasons),
+    )

@@ -1,0 +1,255 @@
+"""The exports together: rank, waves, lower bound, prediction, what must not run together, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from rivet_core.errors import ConfigError
+from rivet_core.facts import CampaignExport, CampaignFacts, Capacities, ExportFacts, Job, Reason, SourceGroup, Tier
+from rivet_core.planning.emit import emit_reasons
+from rivet_core.planning.judge import Judgement
+from rivet_core.planning.ranking import isolated_on_source, rank_exports
+from rivet_core.planning.survey import Survey
+from rivet_core.plugins import Registry
+from rivet_core.scheduling.bound import LowerBound, lower_bound
+from rivet_core.scheduling.predict import Prediction
+from rivet_core.scheduling.simulate import SimulationResult, simulate
+from rivet_core.scheduling.waves import WavePlan, WavePrice, free_waves, price_waves, recommend_waves
+from rivet_core.scheduling.whatif import WhatIf, what_ifs
+
+AUTO = "auto"
+WAVES = "waves"
+PLAN_WAVES = "waves-bottleneck"
+POOL = "bottleneck"
+FAST_LANE = "fast-lane"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One planned export with its judgement and prediction; it answers to the rank key and to isolation."""
+
+    facts: ExportFacts
+    judgement: Judgement
+    prediction: Prediction
+    connections: int
+    deadline: bool
+
+    @property
+    def name(self) -> str:
+        """The export's name."""
+        return self.facts.spec.name
+
+    @property
+    def group(self) -> str:
+        """Its source group."""
+        return self.facts.group
+
+    @property
+    def tier(self) -> Tier:
+        """The declared tier, normal when none is."""
+        return self.facts.spec.value.tier or Tier.NORMAL
+
+    @property
+    def tier_rank(self) -> int:
+        """0 low, 1 normal, 2 high."""
+        return self.tier.rank
+
+    @property
+    def priority(self) -> int:
+        """0..1000."""
+        return self.judgement.priority
+
+    @property
+    def last_success(self) -> datetime | None:
+        """When it last succeeded."""
+        return self.facts.last_success
+
+    @property
+    def cost(self) -> int:
+        """0..100."""
+        return self.judgement.scores.cost
+
+    @property
+    def work_bytes(self) -> int:
+        """Expected work in bytes."""
+        return self.judgement.work.bytes
+
+    @property
+    def heavy(self) -> bool:
+        """Whether it takes a heavy slot of its group."""
+        return self.judgement.heavy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Campaign:
+    """The campaign as the plan states it."""
+
+    ranked: tuple[Judged, ...]
+    jobs: tuple[Job, ...]
+    capacities: Capacities
+    policy: str
+    waves: WavePlan
+    price: WavePrice
+    bound: LowerBound
+    predicted: SimulationResult
+    free_waves: int
+    what_ifs: tuple[WhatIf, ...]
+    isolated: frozenset[str]
+    reasons: tuple[Reason, ...]
+    hints: tuple[str, ...]
+
+
+def resolve_policy(asked: str, judged: Sequence[Judged], registry: Registry, *, pool: bool = False) -> str:
+    """Return the policy's name.
+
+    `auto` is waves if any is hand-set (but not for a `pool`, which has no barriers), else fast-lane if a tier high or a
+    deadline is declared, else bottleneck.
+    """
+    if asked != AUTO:
+        if asked not in registry.policies:
+            raise ConfigError(
+                f"there is no scheduling policy {asked}",
+                hint=f"the policies are auto, {', '.join(sorted(registry.policies))}",
+                code="unknown_policy",
+            )
+        return asked
+    if not pool and any(item.facts.spec.wave is not None for item in judged):
+        return WAVES
+    if any(item.tier is Tier.HIGH or item.deadline for item in judged):
+        return FAST_LANE
+    return POOL
+
+
+def assemble(
+    found: Survey,
+    judged: Sequence[Judged],
+    registry: Registry,
+    *,
+    asked_waves: int | None,
+    policy: str,
+    config_order: bool,
+) -> Campaign:
+    """Put judged exports, in config order, together into a campaign."""
+    capacities = Capacities(workers=found.workers, groups=dict(found.capacities))
+    ranked = tuple(rank_exports(judged))
+    rank = {item.name: place for place, item in enumerate(ranked)}
+    isolated = isolated_on_source(judged, found.capacities)
+    jobs = tuple(_job(item, place, rank[item.name]) for place, item in enumerate(judged))
+    bound = lower_bound(jobs, capacities)
+    waves = recommend_waves(jobs, capacities, 1 if config_order else asked_waves)
+    jobs = waves.assign(jobs)
+    records = {name: registry.policies[name].record for name in (PLAN_WAVES, WAVES, POOL, policy)}
+    price = price_waves(jobs, capacities, records[WAVES if config_order else PLAN_WAVES], records[POOL])
+    predicted = simulate(jobs, capacities, records[policy])
+    campaign_facts = _facts(found, judged, jobs, isolated, bound)
+    reasons = emit_reasons(campaign_facts, registry)
+    return Campaign(
+        ranked=ranked,
+        jobs=jobs,
+        capacities=capacities,
+        policy=policy,
+        waves=waves,
+        price=price,
+        bound=bound,
+        predicted=predicted,
+        free_waves=free_waves(bound),
+        what_ifs=what_ifs(jobs, capacities),
+        isolated=isolated,
+        reasons=reasons,
+        hints=_hints(judged, isolated, capacities),
+    )
+
+
+def _job(item: Judged, position: int, rank: int) -> Job:
+    spec, last = item.facts.spec, item.last_success
+    return Job(
+        name=item.name,
+        group=item.group,
+        predicted_seconds=item.prediction.p50,
+        p90_seconds=item.prediction.p90,
+        connections=item.connections,
+        heavy=item.heavy,
+        serial=spec.parallel_safe is False,
+        parallel_safe=item.judgement.parallel_safe,
+        tier=str(item.tier),
+        deadline=item.deadline,
+        wave=spec.wave,
+        rank=rank,
+        position=position,
+        last_success=None if last is None else last.timestamp(),
+        depends_on=spec.depends_on,
+    )
+
+
+def known_dependencies(judged: Sequence[Judged]) -> list[Judged]:
+    """Return the exports with dependencies cut to those that are in the campaign: with `-e` the others count as done."""
+    names = {item.name for item in judged}
+    return [
+        item
+        if set(item.facts.spec.depends_on) <= names
+        else replace(
+            item,
+            facts=replace(
+                item.facts,
+                spec=replace(item.facts.spec, depends_on=tuple(name for name in item.facts.spec.depends_on if name in names)),
+            ),
+        )
+        for item in judged
+    ]
+
+
+def _facts(
+    found: Survey, judged: Sequence[Judged], jobs: Sequence[Job], isolated: frozenset[str], bound: LowerBound
+) -> CampaignFacts:
+    exports = tuple(
+        CampaignExport(
+            name=item.name,
+            group=item.group,
+            source=item.facts.spec.source,
+            cost=item.cost,
+            risk=item.judgement.scores.risk,
+            value=item.judgement.scores.value,
+            priority=item.priority,
+            heavy=item.heavy,
+            isolate_on_source=item.name in isolated,
+            parallel_safe=item.judgement.parallel_safe and item.name not in isolated,
+            serial=job.serial,
+            connections=item.facts.spec.parallel,
+            predicted_seconds=item.prediction.p50,
+            p90_seconds=item.prediction.p90,
+            wave=job.wave,
+        )
+        for item, job in zip(judged, jobs, strict=True)
+    )
+    groups: dict[str, SourceGroup] = {}
+    for name, capacity in found.capacities.items():
+        sources = tuple(sorted({item.facts.spec.source for item in judged if item.group == name}))
+        groups[name] = SourceGroup(name=name, capacity=capacity, declared=not capacity.assumed, sources=sources)
+    servers = {name: view.catalog.server for name, view in found.views.items() if view.catalog is not None}
+    return CampaignFacts(
+        as_of=found.as_of,
+        workers=found.workers,
+        exports=exports,
+        groups=groups,
+        servers=servers,
+        lower_bound_seconds=bound.seconds,
+        binding=(bound.binding.kind, bound.binding.name),
+    )
+
+
+def _hints(judged: Sequence[Judged], isolated: frozenset[str], capacities: Capacities) -> tuple[str, ...]:
+    hints = []
+    groups: Mapping[str, list[Judged]] = {name: [] for name in sorted(capacities.groups)}
+    for item in judged:
+        groups[item.group].append(item)
+    for name, members in groups.items():
+        slots = capacities.groups[name].max_heavy
+        if any(item.name in isolated for item in members):
+            heavy = "only one heavy export" if slots == 1 else f"at most {slots} heavy exports"
+            hints.append(f"{heavy} at a time on {name}")
+    serial = [item.name for item in judged if item.facts.spec.parallel_safe is False]
+    if len(serial) > 1:
+        hints.append(f"one at a time, as declared: {', '.join(serial)}")
+    return tuple(hints)

@@ -1,0 +1,210 @@
+"""One export's entry in the plan: everything judged, predicted and resolved, in the plan's own shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rivet_core.artifact.model import (
+    CursorPlan,
+    Diagnostics,
+    Estimated,
+    ExportPlan,
+    PlanError,
+    PlanEvidence,
+    PlanMark,
+    PlanReason,
+    PlanUnit,
+    PredictedSeconds,
+    Scores,
+    Suggestion,
+    Suppressed,
+)
+from rivet_core.artifact.spec import spec_to_json
+from rivet_core.facts import Evidence, ExportSpec, Fidelity, Json, Mark, Mode, Reason, TableFacts, Tier, Unit
+from rivet_core.planning.campaign import Judged
+from rivet_core.planning.survey import Subject
+from rivet_core.scheduling.predict import Prediction
+
+WORDS = {Mode.FULL: "full", Mode.INCREMENTAL: "incremental", Mode.CHUNKED: "chunked", Mode.TIME_WINDOW: "time window"}
+
+
+def planned_entry(item: Judged, *, wave: int | None, isolated: bool, secrets: Mapping[str, Json] | None = None) -> ExportPlan:
+    """Return the plan's entry of a judged export. `secrets` replaces destination options that must not be stored."""
+    facts, judgement = item.facts, item.judgement
+    spec = facts.spec
+    return ExportPlan(
+        name=spec.name,
+        source=spec.source,
+        source_group=facts.group,
+        status="planned",
+        spec=_spec(spec, facts.table, secrets),
+        strategy=strategy(spec, facts.units),
+        priority_score=judgement.priority / 10,
+        priority_class=judgement.priority_class.name,
+        cost_class=judgement.cost_class.name,
+        risk_class=judgement.risk_class.name,
+        recommended_wave=wave,
+        wave=spec.wave,
+        tier=item.tier.value,
+        isolate_on_source=isolated,
+        parallel_safe=judgement.parallel_safe and not isolated,
+        heavy=judgement.heavy,
+        scores=Scores(**judgement.scores.as_dict()),
+        confidence=Scores(**judgement.confidence.as_dict()),
+        predicted_seconds=_predicted(item.prediction),
+        estimated=Estimated(
+            rows=judgement.estimated_rows,
+            bytes=judgement.estimated_bytes,
+            delta_rows=judgement.delta_rows,
+            basis=judgement.basis,
+        ),
+        cursor=_cursor(item),
+        reasons=tuple(plan_reason(reason) for reason in judgement.reasons),
+        suggestion=_suggestion(item),
+        diagnostics=Diagnostics(
+            verdict=judgement.diagnostics.verdict,
+            warnings=(*judgement.diagnostics.warnings, *_fidelity_warnings(spec, facts.table)),
+        ),
+        units=tuple(_unit(unit) for unit in facts.units),
+        cursor_snapshot=tuple(_mark(mark) for mark in facts.committed),
+    )
+
+
+def unplannable_entry(subject: Subject, *, secrets: Mapping[str, Json] | None = None) -> ExportPlan:
+    """Return the marked row of an export that cannot be planned, with why and what would help."""
+    spec = subject.spec
+    error = subject.error
+    return ExportPlan(
+        name=spec.name,
+        source=spec.source,
+        source_group=subject.group,
+        status="unplannable",
+        error=None if error is None else PlanError(code=error.code, message=error.message, hint=error.hint),
+        spec=_spec(spec, None, secrets),
+        strategy=WORDS[spec.mode],
+        priority_score=None,
+        priority_class=None,
+        cost_class=None,
+        risk_class=None,
+        recommended_wave=None,
+        wave=spec.wave,
+        tier=(spec.value.tier or Tier.NORMAL).value,
+        isolate_on_source=False,
+        parallel_safe=False,
+        heavy=True,
+        scores=None,
+        confidence=None,
+        predicted_seconds=None,
+        estimated=None,
+        cursor=None,
+        reasons=(),
+        suggestion=None,
+        diagnostics=Diagnostics(verdict="unplannable", warnings=()),
+        units=(),
+        cursor_snapshot=(),
+    )
+
+
+def strategy(spec: ExportSpec, units: tuple[Unit, ...]) -> str:
+    """Return in words how the export is read: mode, columns it reads by, number of units."""
+    columns = next((unit.columns for unit in units if unit.columns), ())
+    by = f" by {', '.join(columns)}" if columns else ""
+    count = f" in {len(units)} units" if len(units) > 1 else ""
+    return f"{WORDS[spec.mode]}{by}{count}"
+
+
+def plan_reason(reason: Reason) -> PlanReason:
+    """Return a reason in the plan's shape."""
+    return PlanReason(**_reason(reason))
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    return {
+        "code": reason.code,
+        "kind": str(reason.kind),
+        "dimension": None if reason.dimension is None else str(reason.dimension),
+        "family": reason.family,
+        "points": reason.points,
+        "provider": reason.provider,
+        "rule_version": reason.rule_version,
+        "message": reason.message,
+        "evidence": tuple(_evidence(evidence) for evidence in reason.evidence),
+        "caveat": reason.caveat,
+        "remedy": reason.remedy,
+        "potential": reason.potential,
+        "suppressed": None
+        if reason.suppressed is None
+        else Suppressed(reason=reason.suppressed[0], until=reason.suppressed[1]),
+    }
+
+
+def campaign_reason(reason: Reason) -> dict[str, Any]:
+    """Return the keyword arguments of a `CampaignReason`."""
+    return {**_reason(reason), "group": reason.group, "exports": reason.exports}
+
+
+def _spec(spec: ExportSpec, table: TableFacts | None, secrets: Mapping[str, Json] | None) -> dict[str, Json]:
+    data = spec_to_json(spec)
+    if secrets is not None:
+        data["destination"] = {"type": spec.destination.type, "options": dict(secrets)}
+    # What the gates of apply compare with the source (PA6), beside the keys that the config resolved.
+    columns = () if table is None else table.columns
+    data["observed_columns"] = [[column.name, column.source_type] for column in columns]
+    return data
+
+
+def _evidence(evidence: Evidence) -> PlanEvidence:
+    return PlanEvidence(
+        signal=evidence.signal,
+        value=evidence.value,
+        unit=evidence.unit,
+        source=evidence.source,
+        observed_at=evidence.observed_at,
+        quality=evidence.quality,
+    )
+
+
+def _predicted(prediction: Prediction) -> PredictedSeconds:
+    return PredictedSeconds(
+        p10=round(prediction.p10, 3),
+        p50=round(prediction.p50, 3),
+        p90=round(prediction.p90, 3),
+        basis=prediction.basis,
+    )
+
+
+def _cursor(item: Judged) -> CursorPlan | None:
+    verdict = item.facts.cursor
+    if verdict is None:
+        return None
+    return CursorPlan(
+        quality=str(verdict.quality),
+        columns=verdict.columns,
+        evidence=tuple(_evidence(evidence) for evidence in verdict.evidence),
+        why=verdict.why,
+    )
+
+
+def _suggestion(item: Judged) -> Suggestion | None:
+    found = item.judgement.suggestion
+    if not found.better:
+        return None
+    return Suggestion(mode=found.mode, cursor=found.cursor, chunk_by=found.chunk_by, profile=found.profile, why=found.why)
+
+
+def _fidelity_warnings(spec: ExportSpec, table: TableFacts) -> tuple[str, ...]:
+    wanted = set(spec.columns)
+    return tuple(
+        f"column {column.name} ({column.source_type}): {column.fidelity_note or 'its values may lose precision'}"
+        for column in table.columns
+        if column.fidelity in (Fidelity.LOSSY, Fidelity.REFUSED) and (not wanted or column.name in wanted)
+    )
+
+
+def _unit(unit: Unit) -> PlanUnit:
+    return PlanUnit.model_validate(unit.to_json())
+
+
+def _mark(mark: Mark) -> PlanMark:
+    return PlanMark(column=mark.column, type=mark.type, value=mark.value)

@@ -1,0 +1,53 @@
+"""Judge every export of a campaign: cursor verdicts first, then the rules, with what the config says about both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rivet_core.config import CampaignConfig
+from rivet_core.facts import ExportFacts
+from rivet_core.planning.judge import (
+    Judgement,
+    JudgeSettings,
+    best_candidate,
+    classify_cursor,
+    cursor_candidates,
+    judge_export,
+)
+from rivet_core.planning.ranges import cursor_ref
+from rivet_core.plugins import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The facts with the cursor's verdict in them, and what Rivet thinks of the export."""
+
+    facts: ExportFacts
+    judgement: Judgement
+
+
+def judge_all(exports: Sequence[ExportFacts], config: CampaignConfig, registry: Registry) -> list[Verdict]:
+    """Return one verdict per export, in the same order."""
+    settings = JudgeSettings(
+        resolve=registry.resolve,
+        overrides=config.planning.rules,
+        suppressions=config.planning.suppress,
+        grants=config.plugins.grant,
+        options=config.plugins.options,
+    )
+    verdicts = []
+    for facts in exports:
+        seen = _with_cursor(facts, registry)
+        verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings)))
+    return verdicts
+
+
+def _with_cursor(facts: ExportFacts, registry: Registry) -> ExportFacts:
+    candidates = cursor_candidates(facts.table, registry.classifiers, registry.resolve)
+    ref = cursor_ref(facts.spec)
+    if ref is None:
+        cursor = best_candidate(candidates)
+    else:
+        cursor = classify_cursor(facts.table, ref, registry.classifiers, registry.resolve)
+    return replace(facts, cursor=cursor, candidates=candidates)

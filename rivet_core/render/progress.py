@@ -1,0 +1,177 @@
+"""What is happening now: a live view for a terminal, plain lines everywhere else. Both are event sinks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from rivet_core.artifact import Plan
+from rivet_core.facts import Json
+from rivet_core.render.quantities import count, seconds, size
+from rivet_core.running.events import RunEvent
+
+PLAIN_EVERY_SECONDS = 10.0
+"""How often a plain view says how far running exports are."""
+SHOWN_RUNNING = 12
+
+
+def number(value: Json | None) -> int:
+    """Return a count from event data, 0 when it is none."""
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0
+
+
+@dataclass(slots=True)
+class _Running:
+    """One export on the way."""
+
+    started: float
+    rows: int = 0
+    bytes: int = 0
+    parts: int = 0
+    overdue: bool = False
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What both views keep of a campaign."""
+
+    plan: Plan
+    running: dict[str, _Running] = field(default_factory=dict)
+    done: int = 0
+    failed: int = 0
+    skipped: int = 0
+    rows: int = 0
+    bytes: int = 0
+
+    def take(self, event: RunEvent) -> None:
+        """Count an event."""
+        data = event.data
+        if event.kind == "export_started":
+            self.running[event.export] = _Running(started=time.monotonic())
+        elif event.kind == "progress" and event.export in self.running:
+            state = self.running[event.export]
+            state.rows, state.bytes = number(data.get("rows")), number(data.get("bytes"))
+            state.parts = number(data.get("parts"))
+        elif event.kind in ("export_finished", "export_failed", "export_skipped"):
+            self.running.pop(event.export, None)
+            self.done += event.kind == "export_finished"
+            self.failed += event.kind == "export_failed"
+            self.skipped += event.kind == "export_skipped"
+            self.rows += number(data.get("rows"))
+            self.bytes += number(data.get("bytes"))
+
+    def predicted(self, name: str) -> tuple[float, float] | None:
+        """Return p50 and p90 of an export, `None` when nothing was ever measured."""
+        found = self.plan.export(name)
+        if found is None or found.predicted_seconds is None or found.predicted_seconds.basis == "unknown":
+            return None
+        return found.predicted_seconds.p50, found.predicted_seconds.p90
+
+
+class PlainView:
+    """Plain lines: starts, ends, retries and warnings, and from time to time how far the running exports are."""
+
+    def __init__(self, say: Callable[[str], None], *, verbose: bool = False) -> None:
+        self._say = say
+        self._verbose = verbose
+        self._last: dict[str, float] = {}
+
+    def __call__(self, event: RunEvent) -> None:
+        """Show one event."""
+        line = self._line(event)
+        if line:
+            self._say(line)
+
+    def _line(self, event: RunEvent) -> str:
+        data, name = event.data, event.export
+        if event.kind == "export_started":
+            self._last[name] = time.monotonic()
+            return f"{name}: started" if self._verbose else ""
+        if event.kind == "progress":
+            now = time.monotonic()
+            if now - self._last.get(name, now) < PLAIN_EVERY_SECONDS:
+                return ""
+            self._last[name] = now
+            return f"{name}: {count(number(data.get('rows')))} rows, {size(number(data.get('bytes')))} so far"
+        if event.kind == "export_finished":
+            took = data.get("seconds")
+            rows = count(number(data.get("rows")))
+            return f"{name}: {rows} rows, {size(number(data.get('bytes')))} in {seconds(float(number_or_zero(took)))}"
+        if event.kind == "export_failed":
+            return f"{name}: failed: {data.get('message', '')}"
+        if event.kind == "export_skipped":
+            return f"{name}: {data.get('reason', 'skipped')}"
+        if event.kind == "retry":
+            return f"{name}: trying again: {data.get('message', '')}"
+        if event.kind == "warning":
+            return f"warning: {name + ': ' if name else ''}{data.get('message', '')}"
+        return ""
+
+
+def number_or_zero(value: Json | None) -> float:
+    """Return seconds from event data, 0 when there are none."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+class LiveView:
+    """A view that redraws itself: totals, then one line per running export with rate, prediction and overdue mark."""
+
+    def __init__(self, plan: Plan, console: Console | None = None) -> None:
+        self._tally = _Tally(plan)
+        self._total = sum(export.status == "planned" for export in plan.exports)
+        self._began = time.monotonic()
+        self._console = console or Console(stderr=True)
+        self._plain = PlainView(lambda text: self._console.print(Text(text)))
+        self._live = Live(console=self._console, refresh_per_second=4, transient=True, get_renderable=self._draw)
+
+    def __enter__(self) -> LiveView:
+        self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._live.stop()
+
+    def __call__(self, event: RunEvent) -> None:
+        """Take one event in."""
+        self._tally.take(event)
+        if event.kind in ("export_failed", "retry", "warning"):
+            self._plain(event)
+
+    def _draw(self) -> RenderableType:
+        tally, now = self._tally, time.monotonic()
+        head = (
+            f"{tally.done + tally.failed + tally.skipped}/{self._total} exports, {count(tally.rows)} rows, "
+            f"{size(tally.bytes)}, {seconds(now - self._began)}"
+        )
+        if tally.failed:
+            head += f", {tally.failed} failed"
+        occupancy = self._occupancy()
+        table = Table(box=None, pad_edge=False, show_header=bool(tally.running))
+        for title in ("export", "rows", "read", "rate", "elapsed", "predicted"):
+            table.add_column(title, justify="left" if title == "export" else "right")
+        for name, state in list(tally.running.items())[:SHOWN_RUNNING]:
+            elapsed = now - state.started
+            predicted = tally.predicted(name)
+            expected = "" if predicted is None else seconds(predicted[0])
+            if predicted is not None and elapsed > predicted[1]:
+                expected += " overdue"
+            rate = f"{size(int(state.bytes / elapsed))}/s" if elapsed > 0.5 and state.bytes else ""
+            table.add_row(name, count(state.rows), size(state.bytes), rate, seconds(elapsed), expected)
+        return Group(Text(head), Text(occupancy), table) if occupancy else Group(Text(head), table)
+
+    def _occupancy(self) -> str:
+        """Return how many exports run in each group, against its connections."""
+        used: dict[str, int] = {}
+        for name in self._tally.running:
+            export = self._tally.plan.export(name)
+            if export is not None:
+                used[export.source_group] = used.get(export.source_group, 0) + 1
+        groups = self._tally.plan.source_groups
+        return "  ".join(f"{name} {running}/{groups[name].max_connections}" for name, running in sorted(used.items()))
