@@ -13,20 +13,26 @@ from rivet_core.sql.querytext import ALIAS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectItem:
-    """One output column: its name, and the SQL that computes it when it is not the column itself.
+    """One output column: its name, and how it is computed when it is not the column itself.
 
-    `{}` in `expression` stands for the quoted column, so that a type table can say `{}::text`.
+    `{}` in `expression` stands for the quoted column, so that a type table can say `{}::text`; `column` is the column read
+    when it has another name than the output; `verbatim` is SQL taken as it stands instead of both.
     """
 
     name: str
     expression: str = ""
+    column: str = ""
+    verbatim: str = ""
 
     def sql(self, dialect: Dialect) -> str:
         """Return `expression AS name`."""
-        column = dialect.quote(self.name)
+        name = dialect.quote(self.name)
+        if self.verbatim:
+            return f"{self.verbatim} AS {name}"
+        column = f"{ALIAS}.{dialect.quote(self.column or self.name)}"
         if not self.expression:
-            return column
-        return f"{self.expression.replace('{}', f'{ALIAS}.{column}')} AS {column}"
+            return f"{column} AS {name}" if self.column else column
+        return f"{self.expression.replace('{}', column)} AS {name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

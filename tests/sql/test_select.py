@@ -27,8 +27,13 @@ def mark(column, value, type_="integer"):
 
 def test_whole_unit():
     items = (SelectItem(name="id"), SelectItem(name="Odd {}", expression="{}::text"))
-    expected = 'SELECT "id", rivet_row."Odd {}"::text AS "Odd {}" FROM "t" AS rivet_row'
+    expected = 'SELECT rivet_row."id", rivet_row."Odd {}"::text AS "Odd {}" FROM "t" AS rivet_row'
     assert text(Unit(index=0, kind=UnitKind.WHOLE), items=items) == expected
+
+
+def test_items_may_read_another_column_or_none():
+    items = (SelectItem(name="c", column="id"), SelectItem(name="k", verbatim="1"))
+    assert text(Unit(index=0, kind=UnitKind.WHOLE), items=items).startswith('SELECT rivet_row."id" AS "c", 1 AS "k" FROM')
 
 
 def test_range_unit_is_open_below_closed_above():
