@@ -130,15 +130,12 @@ class OrderCheck:
     def see(self, values: Iterable[Any]) -> None:
         """Look at values; NULL is passed over. Raises `SourceError` for the first that breaks the order."""
         if self._kind in NUMBERS:
-            self._numbers(values)
+            if not set(map(type, values)) <= {int, float, type(None)}:
+                raise self._broken("holds text or blobs, which sort after every number")
         elif self._kind in TIMES and not self._as_text:
             self._shapes.update(shape for value in values if isinstance(value, str) and (shape := self._shape(value)))
             if len(self._shapes) > 1:
                 raise self._broken(f"mixes times written as {' and '.join(sorted(self._shapes))}")
-
-    def _numbers(self, values: Iterable[Any]) -> None:
-        if not set(map(type, values)) <= {int, float, type(None)}:
-            raise self._broken("holds text or blobs, which sort after every number")
 
     def _shape(self, value: str) -> str:
         found = _ISO.match(value)

@@ -19,7 +19,7 @@ SEARCH_SECONDS = 10.0
 """How long the search for a row's name may take; without one the error still names table and column."""
 
 
-def name_row(connection: Connection, shape: Shape, column: str, bad: BadValue, row: tuple[Any, ...] | None) -> str:
+def name_row(connection: Connection, shape: Shape, column: str, bad: BadValue, row: list[Any] | None) -> str:
     """Return `row id=17` by the key if it was read, else `rowid 17` by looking for the storage class, else `a row`."""
     if row is not None and shape.key:
         places = {found.name: place for place, found in enumerate(shape.columns)}

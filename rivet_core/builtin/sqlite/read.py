@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import Any
@@ -109,17 +109,16 @@ class SqliteStream:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield the batches. Raises `SourceError`; then nothing that was delivered may be kept."""
-        last: tuple[Any, ...] | None = None
+        last: list[Any] = []
         try:
-            while rows := self._gather():
-                last = rows[-1]
-                yield self._batch(rows)
+            while columns := self._gather():
+                last = [values[-1] for values in columns]
+                yield self._batch(columns)
             self._connection.verify()
         finally:
             self.close()
-        if last is not None and self._shape.cursor:
-            row = last
-            values = [next((row[i] for i in places if row[i] is not None), None) for _, _, places in self._shape.cursor]
+        if last and self._shape.cursor:
+            values = [_first_set([last[place] for place in places]) for _, _, places in self._shape.cursor]
             self._marks = last_marks([(name, declared) for name, declared, _ in self._shape.cursor], values)
 
     def close(self) -> None:
@@ -138,29 +137,28 @@ class SqliteStream:
         finally:
             self._lock.release()
 
-    def _gather(self) -> list[tuple[Any, ...]]:
-        """Return the next rows, about `batch_bytes` of them; none at the end."""
-        rows: list[tuple[Any, ...]] = []
-        size = 0
-        fixed = ROW_BYTES + CELL_BYTES * len(self._shape.columns)
+    def _gather(self) -> list[list[Any]]:
+        """Return the columns of the next rows, about `batch_bytes` of them; no columns at the end."""
+        columns: list[list[Any]] = [[] for _ in self._shape.columns]
+        count = size = 0
+        fixed = ROW_BYTES + CELL_BYTES * len(columns)
         most = LOT_ROWS if self._wide else LOT_ROWS_FIXED
         lot = min(16, most)
-        limit = self._tuning.batch_rows or (1 << 62)
+        budget, limit = self._tuning.batch_bytes, self._tuning.batch_rows or (1 << 62)
         with self._lock:
-            while size < self._tuning.batch_bytes and len(rows) < limit:
-                got = self._fetch(min(lot, limit - len(rows)))
+            while size < budget and count < limit:
+                got = self._fetch(min(lot, limit - count))
                 if not got:
                     break
-                rows += got
-                width = fixed * len(got)
-                if self._wide:
-                    columns = tuple(zip(*got, strict=True))
-                    width += sum(sum(map(getsizeof, columns[place])) for place in self._wide)
-                size += width
-                lot = max(1, min(most, lot * 2, self._tuning.batch_bytes * len(got) // (4 * width)))
-        if rows and self._refuse_rows is not None:
+                parts = tuple(zip(*got, strict=True))
+                for column, part in zip(columns, parts, strict=True):
+                    column += part
+                width = fixed * len(got) + sum(sum(map(getsizeof, parts[place])) for place in self._wide)
+                count, size = count + len(got), size + width
+                lot = max(1, min(most, lot * 2, budget * len(got) // (4 * width)))
+        if count and self._refuse_rows is not None:
             raise self._refuse_rows
-        return rows
+        return columns if count else []
 
     def _fetch(self, rows: int) -> list[tuple[Any, ...]]:
         connection = self._connection
@@ -176,25 +174,23 @@ class SqliteStream:
                 raise self._bad(found["column"], BadValue("holds text that is not UTF-8", "binary"), None) from None
             raise connection.fault(error, f"reading {self._shape.label}") from error
 
-    def _batch(self, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-        arrays = []
+    def _batch(self, columns: Sequence[list[Any]]) -> pa.RecordBatch:
         shape = self._shape
-        for place, (values, column, how) in enumerate(zip(zip(*rows, strict=True), shape.columns, shape.readings, strict=True)):
-            if shape.order is not None and place == shape.cursor[0][2][0]:
-                shape.order.see(self._first_set(rows) if len(shape.cursor[0][2]) > 1 else values)
+        if shape.order is not None:
+            places = shape.cursor[0][2]
+            values = columns[places[0]]
+            shape.order.see(values if len(places) == 1 else map(_first_set, zip(*(columns[p] for p in places), strict=True)))
+        arrays = []
+        for place, (values, column, how) in enumerate(zip(columns, shape.columns, shape.readings, strict=True)):
             try:
                 array = how.convert(values, set(map(type, values)))
             except BadValue as bad:
-                raise self._bad(column.name, bad, _first_bad(rows, place, how)) from None
+                raise self._bad(column.name, bad, _first_bad(columns, place, how)) from None
             if place < shape.visible:
                 arrays.append(array)
         return pa.record_batch(arrays, schema=self._schema)
 
-    def _first_set(self, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
-        first, second = self._shape.cursor[0][2]
-        return [row[second] if row[first] is None else row[first] for row in rows]
-
-    def _bad(self, column: str, bad: BadValue, row: tuple[Any, ...] | None) -> SourceError:
+    def _bad(self, column: str, bad: BadValue, row: list[Any] | None) -> SourceError:
         where = name_row(self._connection, self._shape, column, bad, row)
         return SourceError(
             f"{self._shape.label}, column {column}: {where} {bad.reason}",
@@ -203,11 +199,15 @@ class SqliteStream:
         )
 
 
-def _first_bad(rows: Sequence[tuple[Any, ...]], place: int, how: Reading) -> tuple[Any, ...] | None:
+def _first_set(values: Iterable[Any]) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _first_bad(columns: Sequence[list[Any]], place: int, how: Reading) -> list[Any] | None:
     """Return the first row whose value at `place` is refused."""
-    for row in rows:
+    for row, value in enumerate(columns[place]):
         try:
-            how.convert((row[place],), {type(row[place])})
+            how.convert((value,), {type(value)})
         except BadValue:
-            return row
+            return [values[row] for values in columns]
     return None
