@@ -50,9 +50,11 @@ def fold(reasons: Iterable[Reason]) -> tuple[Scores, tuple[Reason, ...]]:
     """Return the scores and all reasons in canonical order, clamp reasons added. Clamp reasons given are ignored."""
     kept = [reason for reason in reasons if reason.kind is not ReasonKind.CLAMP]
     scores, cuts = _fold_points(
-        (reason.dimension, reason.kind is ReasonKind.BASE, reason.family, reason.provider, reason.points)
-        for reason in kept
-        if reason.points and reason.dimension is not None
+        [
+            (reason.dimension, reason.kind is ReasonKind.BASE, reason.family, reason.provider, reason.points)
+            for reason in kept
+            if reason.points and reason.dimension is not None
+        ]
     )
     kept.extend(_clamp_reason(cut) for cut in cuts)
     kept.sort(key=order_key)
@@ -93,18 +95,16 @@ def order_key(reason: Reason) -> tuple[int, int, str, str, str, str]:
 _PLACE = {dimension: place for place, dimension in enumerate(DIMENSIONS)}
 _KIND_PLACE = {kind: place for place, kind in enumerate(ReasonKind)}
 
-_Point = tuple["Dimension | None", bool, str, str, int]
+_Point = tuple[Dimension, bool, str, str, int]
 
 
 def _fold_points(points: Iterable[_Point]) -> tuple[Scores, list[_Cut]]:
-    base = dict.fromkeys(DIMENSIONS, 0)
+    core = dict.fromkeys(DIMENSIONS, 0)
     families: dict[tuple[Dimension, str], int] = {}
     providers: dict[tuple[Dimension, str], int] = {}
     for dimension, is_base, family, provider, worth in points:
-        if dimension is None:
-            continue
         if is_base:
-            base[dimension] += worth
+            core[dimension] += worth
         elif provider == CORE:
             families[dimension, family] = families.get((dimension, family), 0) + worth
         else:
@@ -112,12 +112,13 @@ def _fold_points(points: Iterable[_Point]) -> tuple[Scores, list[_Cut]]:
     cuts: list[_Cut] = []
 
     def clamp(dimension: Dimension, family: str, provider: str, asked: int, bounds: tuple[int, int]) -> int:
-        used = min(bounds[1], max(bounds[0], asked))
-        if used != asked:
-            cuts.append(_Cut(dimension, family, provider, asked, used))
+        low, high = bounds
+        if low <= asked <= high:
+            return asked
+        used = low if asked < low else high
+        cuts.append(_Cut(dimension, family, provider, asked, used))
         return used
 
-    core = dict(base)
     for (dimension, family), asked in families.items():
         bounds = CAPS.get((dimension, family), (-PROVIDER_CAP, PROVIDER_CAP))
         core[dimension] += clamp(dimension, family, CORE, asked, bounds)
@@ -127,7 +128,7 @@ def _fold_points(points: Iterable[_Point]) -> tuple[Scores, list[_Cut]]:
     final: list[int] = []
     for dimension in DIMENSIONS:
         own = clamp(dimension, "core", CORE, core[dimension], (0, 100))
-        theirs = clamp(dimension, "plugins", CORE, plugins[dimension], (-PLUGINS_CAP, PLUGINS_CAP))
+        theirs = clamp(dimension, "plugins", CORE, plugins[dimension], (-PLUGINS_CAP, PLUGINS_CAP)) if providers else 0
         final.append(clamp(dimension, "score", CORE, own + theirs, (0, 100)))
     return Scores(*final), cuts
 

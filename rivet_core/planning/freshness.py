@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 
 from rivet_core.facts import ExportFacts
 from rivet_core.planning.confidence import PRIOR, seconds_between
@@ -24,6 +25,7 @@ def age_seconds(facts: ExportFacts) -> int | None:
     return None if facts.last_success is None else seconds_between(facts.last_success, facts.as_of)
 
 
+@lru_cache(maxsize=1024)
 def next_deadline(deadline: str, as_of: datetime) -> datetime | None:
     """Return the first moment after `as_of` at which a wall time `HH:MM[:SS][+HH:MM]` falls, UTC without an offset."""
     found = _DEADLINE.fullmatch(deadline.strip())

@@ -22,7 +22,7 @@ from rivet_core.planning.heavy import is_heavy
 from rivet_core.planning.ranking import COST_CLASSES, PRIORITY_CLASSES, RISK_CLASSES, Band, band, priority
 from rivet_core.planning.suggest import Suggestion, suggest, table_size
 from rivet_core.planning.taxonomy import CORE
-from rivet_core.planning.work import Work, number, select_work
+from rivet_core.planning.work import Work, select_work
 
 __all__ = [
     "JudgeSettings",
@@ -156,7 +156,7 @@ def judge_export(facts: ExportFacts, rules: Sequence[OwnedRule], settings: Judge
         parallel_safe=not heavy and not gated and facts.spec.parallel_safe is not False,
         serial=facts.spec.parallel_safe is False,
         work=work,
-        estimated_rows=number(work.table_rows),
+        estimated_rows=work.rows,
         estimated_bytes=table_size(work),
         delta_rows=work.delta_rows,
         delta_bytes=work.delta_bytes,

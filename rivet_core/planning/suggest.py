@@ -9,7 +9,7 @@ from rivet_core.planning.cursors import tracks_updates
 from rivet_core.planning.curve import GIB, MIB, curve
 from rivet_core.planning.ranges import leads, range_column
 from rivet_core.planning.wording import size_text
-from rivet_core.planning.work import Work, number, select_work
+from rivet_core.planning.work import Work, select_work
 
 WHOLE_LIMIT = 64 * MIB
 """A table up to this size is read whole without second thoughts."""
@@ -35,8 +35,21 @@ class Suggestion:
         return {"mode": self.mode, "cursor": self.cursor, "chunk_by": self.chunk_by, "profile": self.profile, "why": self.why}
 
 
+_last: tuple[ExportFacts, Suggestion] | None = None
+
+
 def suggest(facts: ExportFacts) -> Suggestion:
-    """Return the advice for one export. An unknown size counts as large."""
+    """Return the advice for one export. An unknown size counts as large. The newest answer is kept, as for the work."""
+    global _last
+    kept = _last
+    if kept is not None and kept[0] is facts:
+        return kept[1]
+    advice = _suggest(facts)
+    _last = (facts, advice)
+    return advice
+
+
+def _suggest(facts: ExportFacts) -> Suggestion:
     work = select_work(facts)
     spec = facts.spec
     mode, cursor, chunk_by, why, extra = _way(facts, work)
@@ -77,11 +90,9 @@ def _way(facts: ExportFacts, work: Work) -> _Way:
 
 def table_size(work: Work) -> int | None:
     """Return the bytes of the whole table, from bytes or rows, `None` when neither is known."""
-    size = number(work.table_bytes)
-    if size is not None:
-        return size
-    rows = number(work.table_rows)
-    return None if rows is None else rows * work.width
+    if work.size is not None:
+        return work.size
+    return None if work.rows is None else work.rows * work.width
 
 
 def _size_words(size: int | None) -> str:

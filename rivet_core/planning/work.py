@@ -6,6 +6,7 @@ Every number that the plan derives from size (cost, heavy, estimates, latest sta
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 from rivet_core.facts import Basis, Evidence, ExportFacts, Mode, RelationKind, Role
 from rivet_core.planning.confidence import PRIOR, confidence_of, interval_percent, seconds_between
@@ -27,8 +28,8 @@ _PLANNED_KINDS = (RelationKind.QUERY, RelationKind.VIEW, RelationKind.FOREIGN)
 class Work:
     """The work of one export, in bytes, with its origin.
 
-    `code` is the base reason that stands for it, `bytes` the expected work, `p90_bytes` the pessimistic side, `confidence`
-    0..100. Sizes of the table and of the delta are `None` when unknown; `bytes` never is.
+    `code` is the base reason that stands for it and `points` what it earns, `bytes` the expected work, `p90_bytes` the
+    pessimistic side, `confidence` 0..100. Sizes of the table and of the delta are `None` when unknown; `bytes` never is.
     """
 
     code: str
@@ -37,19 +38,19 @@ class Work:
     confidence: int
     evidence: tuple[Evidence, ...]
     runs: RunSummary
+    points: int
     table_bytes: Evidence | None
     table_rows: Evidence | None
+    size: int | None
+    """The value of `table_bytes`."""
+    rows: int | None
+    """The value of `table_rows`."""
     delta_rows: int | None
     delta_bytes: int | None
     width: int
     width_known: bool
     run_ms: tuple[int, int, int] | None = None
     """p10, p50 and p90 of the run time in milliseconds, scaled to today's size, where history is the measure."""
-
-    @property
-    def points(self) -> int:
-        """Base points of cost."""
-        return UNKNOWN_POINTS if self.code == "RV801" else curve(self.bytes)
 
     @property
     def known(self) -> bool:
@@ -69,11 +70,14 @@ class Work:
 
 def number(evidence: Evidence | None) -> int | None:
     """Return the evidence's value as a whole number, `None` when it is none or unusable (negative, not a number)."""
-    if evidence is None or isinstance(evidence.value, bool) or not isinstance(evidence.value, int | float):
+    if evidence is None:
         return None
-    if evidence.value != evidence.value or evidence.value < 0 or evidence.value in (float("inf"),):
-        return None
-    return int(evidence.value)
+    value = evidence.value
+    if type(value) is int:
+        return value if value >= 0 else None
+    if type(value) is float:
+        return int(value) if isfinite(value) and value >= 0 else None
+    return None
 
 
 def usable(evidence: Evidence) -> bool:
@@ -200,8 +204,11 @@ def _select(facts: ExportFacts) -> Work:
         confidence=confidence,
         evidence=evidence,
         runs=runs,
+        points=UNKNOWN_POINTS if code == "RV801" else curve(work),
         table_bytes=size,
         table_rows=rows,
+        size=byte_count,
+        rows=row_count,
         delta_rows=delta_rows,
         delta_bytes=delta_bytes,
         width=width,

@@ -14,7 +14,7 @@ from rivet_core.facts import ColumnFacts, CursorQuality, Evidence, ExportFacts, 
 from rivet_core.planning.ranges import cursor_mode, cursor_ref, leads
 from rivet_core.planning.remedies import create_index
 from rivet_core.planning.taxonomy import TAXONOMY, reason
-from rivet_core.planning.work import number, select_work
+from rivet_core.planning.work import select_work
 
 LEAST_LOOKBACK = 600
 FEW_VALUES = 1000
@@ -178,8 +178,8 @@ def _coarse(facts: ExportFacts, column: ColumnFacts) -> tuple[str, list[Evidence
         return f"{name} is a date: all rows of a day tie.", [catalog(f"{name}.type", column.source_type)]
     if column.kind in TIMES and column.precision == 0:
         return f"{name} keeps whole seconds only: ties at the edge are likely.", [catalog(f"{name}.precision", 0)]
-    rows = select_work(facts).table_rows
-    count, distinct = number(rows), column.n_distinct
+    work = select_work(facts)
+    rows, count, distinct = work.table_rows, work.rows, column.n_distinct
     if distinct is None or not count or rows is None:
         return None
     values = distinct if distinct > 0 else -distinct * count

@@ -16,7 +16,7 @@ from rivet_core.planning.curve import GIB, REFERENCE_RATE, curve
 from rivet_core.planning.runs import RunSummary, duration_ms, ended_at, percentile
 from rivet_core.planning.taxonomy import TAXONOMY, reason
 from rivet_core.planning.wording import size_text, span_text
-from rivet_core.planning.work import Work, number, reads_delta, select_work
+from rivet_core.planning.work import Work, reads_delta, select_work
 
 FADE_DAYS = 30
 OVERHEAD_MS = 5000
@@ -112,7 +112,7 @@ def _unfinished(facts: ExportFacts, work: Work) -> Reason | None:
 
 
 def _slow(facts: ExportFacts, work: Work) -> Reason | None:
-    size = work.delta_bytes if reads_delta(facts) else number(work.table_bytes)
+    size = work.delta_bytes if reads_delta(facts) else work.size
     if work.run_ms is None or size is None:
         return None
     took, explained = work.run_ms[1], OVERHEAD_MS + size * 1000 // REFERENCE_RATE

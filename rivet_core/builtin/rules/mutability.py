@@ -15,7 +15,7 @@ from rivet_core.planning.cursors import tracks_updates
 from rivet_core.planning.ranges import range_column
 from rivet_core.planning.taxonomy import TAXONOMY, reason
 from rivet_core.planning.wording import count_text
-from rivet_core.planning.work import number, select_work
+from rivet_core.planning.work import select_work
 
 DAY = 86400
 SHORTEST_SPAN = 3600
@@ -45,8 +45,8 @@ def updates_per_day(facts: ExportFacts) -> int | None:
 
 
 def _updated(facts: ExportFacts) -> Reason | None:
-    evidence = select_work(facts).table_rows
-    rows, daily = number(evidence), updates_per_day(facts)
+    work = select_work(facts)
+    evidence, rows, daily = work.table_rows, work.rows, updates_per_day(facts)
     if evidence is None or not rows or daily is None or daily * 20 <= rows:
         return None
     points = min(TAXONOMY["RV401"].points, 100 * daily // rows)

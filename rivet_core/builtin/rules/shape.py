@@ -14,7 +14,7 @@ from rivet_core.planning.ranges import range_column
 from rivet_core.planning.remedies import vacuum
 from rivet_core.planning.taxonomy import TAXONOMY, reason
 from rivet_core.planning.wording import count_text, factor_text, share_text, size_text
-from rivet_core.planning.work import number, select_work
+from rivet_core.planning.work import select_work
 
 WIDE = 4096
 MANY_UNITS = 8
@@ -30,7 +30,7 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
 
 def _wide(facts: ExportFacts) -> Reason | None:
     table, work = facts.table, select_work(facts)
-    outside, size = table.out_of_line_bytes, number(work.table_bytes)
+    outside, size = table.out_of_line_bytes, work.size
     toasted = outside is not None and size is not None and outside > size - outside
     wide = table.avg_width is not None and table.avg_width > WIDE
     if not (wide or toasted):
@@ -45,7 +45,7 @@ def _wide(facts: ExportFacts) -> Reason | None:
 
 def _dead(facts: ExportFacts) -> Reason | None:
     dead, work = facts.table.dead_rows, select_work(facts)
-    rows = number(work.table_rows)
+    rows = work.rows
     if facts.server.role is Role.STANDBY or not dead or rows is None or work.table_rows is None:
         return None
     if dead * 10 <= 3 * (rows + dead):

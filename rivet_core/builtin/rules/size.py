@@ -32,7 +32,7 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
     if table.kind is RelationKind.PARTITIONED or table.partitions:
         largest = f"; the largest is {table.largest_partition}" if table.largest_partition else ""
         found.append(reason("RV106", f"{len(table.partitions)} partitions{largest}.", remedy="export by partition"))
-    size, rows = number(work.table_bytes), number(work.table_rows)
+    size, rows = work.size, work.rows
     if size is not None and rows is not None and size < SMALL_BYTES and rows < SMALL_ROWS and work.bytes < SMALL_BYTES:
         held = [evidence for evidence in (work.table_bytes, work.table_rows) if evidence is not None]
         found.append(
@@ -68,7 +68,7 @@ def _base(facts: ExportFacts, work: Work) -> Reason:
             caveat=" ".join(text for text in (_whole_for_delta(facts), _age(facts, work)) if text),
         )
     if work.code == "RV103":
-        rows = number(work.table_rows) or 0
+        rows = work.rows or 0
         width = "a known" if work.width_known else "an assumed"
         return reason(
             "RV103",
@@ -91,7 +91,7 @@ def _base(facts: ExportFacts, work: Work) -> Reason:
 def _delta_message(work: Work) -> str:
     delta = size_text(work.bytes)
     rows = "" if work.delta_rows is None else f" ({count_text(work.delta_rows)} rows)"
-    size, table_rows = number(work.table_bytes), number(work.table_rows)
+    size, table_rows = work.size, work.rows
     if size is not None:
         whole = f"the table itself holds {size_text(size)}"
     elif table_rows is not None:
@@ -111,7 +111,7 @@ def _age(facts: ExportFacts, work: Work) -> str:
     if first is None or first.observed_at is None:
         return ""
     age = span_text(seconds_between(first.observed_at, facts.as_of))
-    rows = number(work.table_rows)
+    rows = work.rows
     if first.changes and rows:
         return f"By {first.source}, {age} old; {first.changes * 100 // rows} % of the rows written since."
     return f"By {first.source}, {age} old."
@@ -119,7 +119,7 @@ def _age(facts: ExportFacts, work: Work) -> str:
 
 def _second_signals(facts: ExportFacts, work: Work) -> list[tuple[int, str, Evidence]]:
     """Return `(bytes, words, evidence)` of every other signal of the same quantity as the base."""
-    size = number(work.table_bytes)
+    size = work.size
     found: list[tuple[int, str, Evidence]] = []
     if work.code == "RV101":
         other = work.delta_bytes if reads_delta(facts) else size
@@ -131,7 +131,7 @@ def _second_signals(facts: ExportFacts, work: Work) -> list[tuple[int, str, Evid
             value = number(evidence)
             if evidence is not work.table_bytes and value:
                 found.append((value, f"{size_text(value)} by {evidence.source}", evidence))
-        rows, width = number(work.table_rows), facts.table.avg_width
+        rows, width = work.rows, facts.table.avg_width
         if rows and width and work.table_rows is not None:
             found.append((rows * width, f"{size_text(rows * width)} by {count_text(rows)} rows of {width} B", work.table_rows))
     return found
