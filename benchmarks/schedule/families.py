@@ -7,7 +7,7 @@ Everything follows from family and seed, so two runs compare the same campaigns.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rivet_core.facts import Capacities, GroupCapacity, Job
@@ -15,6 +15,10 @@ from rivet_core.facts import Capacities, GroupCapacity, Job
 KNOWN_SHARE = 0.85
 KNOWN_SIGMA = 0.2
 UNKNOWN_SIGMA = 0.8
+KNOWN_SPREAD = 1.3
+UNKNOWN_SPREAD = 3.0
+"""p90 over p50, as the prediction gives them with and without history."""
+
 HIGH_SHARE = 0.10
 
 
@@ -98,6 +102,7 @@ def draw(family: str, seed: int) -> Instance:
         heavy = shape.heavy >= 1.0 or (seconds > limit if shape.by_size else rng.random() < shape.heavy)
         sigma = KNOWN_SIGMA if rng.random() < shape.known else UNKNOWN_SIGMA
         predicted = seconds * rng.lognormvariate(0.0, sigma)
+        spread = KNOWN_SPREAD if sigma == KNOWN_SIGMA else UNKNOWN_SPREAD
         tier = "high" if rng.random() < HIGH_SHARE else "normal"
         name = f"e{place:05d}"
         actual[name] = seconds
@@ -106,6 +111,7 @@ def draw(family: str, seed: int) -> Instance:
                 name=name,
                 group=group,
                 predicted_seconds=predicted,
+                p90_seconds=predicted * spread,
                 heavy=heavy,
                 parallel_safe=not heavy,
                 tier=tier,
@@ -121,6 +127,8 @@ def draw(family: str, seed: int) -> Instance:
 def with_error(instance: Instance, sigma: float) -> Instance:
     """Return `instance` with every prediction off by the same sigma (T2)."""
     rng = random.Random(f"{instance.family}:{instance.seed}:{sigma}")
-    off: Callable[[str], float] = lambda name: instance.actual[name] * rng.lognormvariate(0.0, sigma)  # noqa: E731
-    jobs = tuple(replace(job, predicted_seconds=off(job.name)) for job in instance.jobs)
-    return replace(instance, jobs=jobs)
+    jobs = []
+    for job in instance.jobs:
+        predicted = instance.actual[job.name] * rng.lognormvariate(0.0, sigma)
+        jobs.append(replace(job, predicted_seconds=predicted, p90_seconds=None))
+    return replace(instance, jobs=tuple(jobs))

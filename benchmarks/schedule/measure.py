@@ -235,7 +235,14 @@ def balance(instance: Instance) -> Instance:
         work[job.group] = work.get(job.group, 0.0) + instance.actual[job.name]
     mean = sum(work.values()) / len(work)
     factor = {job.name: mean / work[job.group] for job in instance.jobs}
-    jobs = tuple(replace(job, predicted_seconds=job.predicted_seconds * factor[job.name]) for job in instance.jobs)
+    jobs = tuple(
+        replace(
+            job,
+            predicted_seconds=job.predicted_seconds * factor[job.name],
+            p90_seconds=(job.p90_seconds or job.predicted_seconds) * factor[job.name],
+        )
+        for job in instance.jobs
+    )
     return replace(instance, jobs=jobs, actual={name: seconds * factor[name] for name, seconds in instance.actual.items()})
 
 

@@ -97,15 +97,16 @@ def order_by_bottleneck(jobs: Sequence[Job], capacities: Capacities) -> list[str
                 ahead[resource] = ahead.get(resource, 0.0) + units * job.predicted_seconds / available
 
     def urgency(job: Job) -> tuple[float, float, float, str]:
-        names = resource_names(job.group, heavy=job.heavy, serial=job.serial)
+        names = resource_names(job.group, job.heavy, job.serial)
         work = max((ahead.get(name, 0.0) for name in names), default=0.0)
-        return (-max(job.predicted_seconds, work), -job.predicted_seconds, _staleness(job), job.name)
+        length = _length(job)
+        return (-max(length, work), -length, _staleness(job), job.name)
 
     return [job.name for job in sorted(jobs, key=urgency)]
 
 
 def choose_bottleneck(state: PoolState) -> str | None:
-    """Return the head with the greatest `max(own seconds, remaining seconds on any scarce resource it takes)`."""
+    """Return the head with the greatest `max(own p90, remaining seconds on any scarce resource it takes)`."""
     return _most_urgent(state.heads, state)[0].name
 
 
@@ -166,7 +167,7 @@ def choose_fast_lane(state: PoolState) -> str | None:
             return heads[0].name
     elif seconds < (1.0 - SLACK_SHARE) * horizon:
         return min(promised, key=_soonest).name
-    alike = [job for job in promised if resource in resource_names(job.group, heavy=job.heavy, serial=job.serial)]
+    alike = [job for job in promised if resource in resource_names(job.group, job.heavy, job.serial)]
     return min(alike, key=_soonest, default=urgent).name
 
 
@@ -175,9 +176,9 @@ def _most_urgent(heads: Sequence[Job], state: PoolState) -> tuple[Job, float, st
     scarce, remaining = state.scarce, state.remaining
     best, best_key, best_seconds, binding = heads[0], -1.0, -1.0, ""
     for job in heads:
-        seconds = key = job.predicted_seconds
+        seconds = key = job.p90_seconds or job.predicted_seconds
         behind = ""
-        for name in resource_names(job.group, heavy=job.heavy, serial=job.serial):
+        for name in resource_names(job.group, job.heavy, job.serial):
             if name in scarce:
                 work = remaining[name]
                 if work > key:
@@ -189,6 +190,11 @@ def _most_urgent(heads: Sequence[Job], state: PoolState) -> tuple[Job, float, st
 
 def _soonest(job: Job) -> tuple[float, int, str]:
     return (job.predicted_seconds, job.rank, job.name)
+
+
+def _length(job: Job) -> float:
+    """Return how long to reckon with: the p90 where known, because a small guess that turns out long must not start last."""
+    return job.p90_seconds or job.predicted_seconds
 
 
 def _staleness(job: Job) -> float:

@@ -58,7 +58,14 @@ class Dispatcher:
         self._waves = sorted(self._unfinished, reverse=True) or [LAST_WAVE]
         self._ordered = tuple(self._jobs[name] for name in self._guard.order(jobs, capacities))
         self._front = self._guard.front(jobs, capacities)
-        self._queues = Queues(self._ordered, capacities, self._wave_of, self._chains.held, self._waves[-1])
+        self._queues = Queues(
+            self._ordered,
+            capacities,
+            self._wave_of,
+            self._chains.held,
+            self._waves[-1],
+            split_promised=policy.front is not None,
+        )
         self._remaining = MappingProxyType(self._queues.remaining)
         self._running: dict[str, Job] = {}
         self._running_now: tuple[Job, ...] | None = ()

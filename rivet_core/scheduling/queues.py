@@ -30,10 +30,20 @@ class _Queue:
 
 
 class Queues:
-    """Waiting jobs in the policy's order (`jobs`), each in a wave; those in `held` enter later by `push`."""
+    """Waiting jobs in the policy's order (`jobs`), each in a wave; those in `held` enter later by `push`.
+
+    `split_promised` gives promised exports queues of their own, for policies that put some in front.
+    """
 
     def __init__(
-        self, jobs: Sequence[Job], capacities: Capacities, waves: Mapping[str, int], held: Collection[str], first_wave: int
+        self,
+        jobs: Sequence[Job],
+        capacities: Capacities,
+        waves: Mapping[str, int],
+        held: Collection[str],
+        first_wave: int,
+        *,
+        split_promised: bool = False,
     ) -> None:
         self._jobs = jobs
         self._place = {job.name: place for place, job in enumerate(jobs)}
@@ -48,7 +58,7 @@ class Queues:
         self._watchers: dict[str, dict[int, list[_Queue]]] = {}
         self._queues: list[_Queue] = []
         self._queue_of: dict[str, _Queue] = {}
-        self._build(capacities, waves, held)
+        self._build(capacities, waves, held, split_promised)
         self.scarce = scarce_resources(self.units, capacities.workers)
 
     def take(self, job: Job) -> None:
@@ -104,12 +114,12 @@ class Queues:
         for queue in self._queues:
             self._show(queue)
 
-    def _build(self, capacities: Capacities, waves: Mapping[str, int], held: Collection[str]) -> None:
+    def _build(self, capacities: Capacities, waves: Mapping[str, int], held: Collection[str], split_promised: bool) -> None:
         found: dict[tuple[Demands, int, bool, bool], _Queue] = {}
         for place, job in enumerate(self._jobs):
             takes, wave = demands(job, capacities), waves[job.name]
             # Neither advice nor promises are resources, but policies act on them, so they must see a head of either kind.
-            key = (takes, wave, job.parallel_safe, is_promised(job))
+            key = (takes, wave, job.parallel_safe, split_promised and is_promised(job))
             queue = found.get(key)
             if queue is None:
                 queue = found[key] = _Queue(takes[1:], wave)

@@ -40,7 +40,7 @@ def check_capacities(capacities: Capacities) -> None:
 
 
 @lru_cache(maxsize=65536)
-def resource_names(group: str, *, heavy: bool, serial: bool) -> tuple[str, ...]:
+def resource_names(group: str, heavy: bool, serial: bool) -> tuple[str, ...]:
     """Return the names of the resources besides `workers` that such a job takes."""
     names = [CONNECTIONS + group]
     if heavy:
@@ -53,7 +53,7 @@ def resource_names(group: str, *, heavy: bool, serial: bool) -> tuple[str, ...]:
 def demands(job: Job, capacities: Capacities) -> Demands:
     """Return what `job` takes while it runs. Its inner parallelism shrinks to the cap of its group."""
     connections = min(max(1, job.connections), group_capacity(capacities, job.group).max_connections)
-    names = resource_names(job.group, heavy=job.heavy, serial=job.serial)
+    names = resource_names(job.group, job.heavy, job.serial)
     return ((WORKERS, 1), (names[0], connections), *((name, 1) for name in names[1:]))
 
 
