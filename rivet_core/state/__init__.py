@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from rivet_core.state.fingerprint import source_fingerprint
-from rivet_core.state.leases import Lease
+from rivet_core.state.leases import Lease, Refusal, Slots, busy
 from rivet_core.state.opening import open_state, read_state
 from rivet_core.state.records import Event, Metric, PartRecord, Progress, Resumable, RunStart, Snapshot, UnitRecord
 from rivet_core.state.store import StateStore
@@ -17,11 +17,14 @@ __all__ = [
     "Metric",
     "PartRecord",
     "Progress",
+    "Refusal",
     "Resumable",
     "RunStart",
+    "Slots",
     "Snapshot",
     "StateStore",
     "UnitRecord",
+    "busy",
     "open_state",
     "read_state",
     "source_fingerprint",

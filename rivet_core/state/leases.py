@@ -11,16 +11,17 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rivet_core.errors import BusyError, RivetError
-from rivet_core.state.database import Database, put, table
+from rivet_core.state.database import Database, table
 from rivet_core.state.models import LeaseRow
 
 HEARTBEAT_SECONDS = 5.0
@@ -30,10 +31,38 @@ POLL_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """A lease that is held. `taken_from` says whose stale lease it was, empty when it was free."""
+    """A lease that is held, with the slots taken along. `taken_from` says whose stale lease it was, empty when it was free."""
 
     name: str
+    names: tuple[str, ...]
     taken_from: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """`count` of the `capacity` equal slots of a resource that processes share (connections or heavy slots of a group)."""
+
+    resource: str
+    capacity: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What could not be had, and who has it. `slots` is true when only slots are missing: they come free by themselves."""
+
+    name: str
+    holder: str
+    slots: bool
+
+
+def busy(name: str, holder: str) -> BusyError:
+    """Return the error of a lease that another run holds."""
+    return BusyError(
+        f"{name.removeprefix('export:')} is in use by another run: {holder}",
+        hint="wait for it, or give --lock-wait SECONDS",
+        code="lease_held",
+    )
 
 
 class Leases:
@@ -42,6 +71,8 @@ class Leases:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._owner = uuid.uuid4().hex
+        self._host = socket.gethostname()
+        self._process_started = process_started(os.getpid())
         self._held: set[str] = set()
         self._guard = threading.Lock()
         self._stop = threading.Event()
@@ -51,27 +82,28 @@ class Leases:
         """Take a lease, waiting up to `wait` seconds. Raises `BusyError` naming the holder."""
         until = time.monotonic() + wait
         while True:
-            found, holder = self._try([name])
-            if found is not None:
+            found = self.attempt(name)
+            if isinstance(found, Lease):
                 return found
             if time.monotonic() >= until:
-                raise BusyError(
-                    f"{name} is in use by another run: {holder}",
-                    hint="wait for it, or give --lock-wait SECONDS",
-                    code="lease_held",
-                )
+                raise busy(name, found.holder)
             time.sleep(min(POLL_SECONDS, max(0.0, until - time.monotonic())))
 
-    def slot(self, names: list[str]) -> Lease | None:
-        """Take any one of several equal slots, `None` when all are taken."""
-        return self._try(names)[0]
+    def attempt(self, name: str, slots: Sequence[Slots] = ()) -> Lease | Refusal:
+        """Take a lease and the slots that go with it, all in one transaction or nothing at all."""
+        try:
+            return self._take(name, slots)
+        except RivetError as error:
+            if isinstance(error.__cause__, IntegrityError):
+                return Refusal(name=name, holder="a process that was faster", slots=False)
+            raise
 
     def release(self, lease: Lease) -> None:
-        """Give a lease back."""
+        """Give a lease and its slots back."""
         with self._guard:
-            self._held.discard(lease.name)
+            self._held.difference_update(lease.names)
         with self._database.writing() as connection:
-            connection.execute(delete(table(LeaseRow)).where(LeaseRow.name == lease.name, LeaseRow.owner == self._owner))
+            connection.execute(delete(table(LeaseRow)).where(LeaseRow.name.in_(lease.names), LeaseRow.owner == self._owner))
 
     def lost(self, lease: Lease) -> bool:
         """Whether somebody took the lease over, after this process was asleep for too long."""
@@ -96,47 +128,48 @@ class Leases:
             with self._database.writing() as connection:
                 connection.execute(delete(table(LeaseRow)).where(LeaseRow.owner == self._owner))
 
-    def _try(self, names: list[str]) -> tuple[Lease | None, str]:
-        try:
-            return self._take(names)
-        except RivetError as error:
-            if isinstance(error.__cause__, IntegrityError):
-                return None, "a process that was faster"
-            raise
-
-    def _take(self, names: list[str]) -> tuple[Lease | None, str]:
-        holder = ""
+    def _take(self, name: str, slots: Sequence[Slots]) -> Lease | Refusal:
+        pools = [(pool, [f"slot:{pool.resource}:{number}" for number in range(pool.capacity)]) for pool in slots if pool.count]
+        names = [name, *(slot for _, pool in pools for slot in pool)]
         with self._database.writing() as connection:
-            for name in names:
-                row = self._locked(connection, name)
-                if row is not None and not _stale(row):
-                    holder = _holder(row)
-                    continue
-                now = datetime.now(UTC)
-                put(
-                    connection,
-                    LeaseRow,
-                    name=name,
-                    owner=self._owner,
-                    host=socket.gethostname(),
-                    pid=os.getpid(),
-                    process_started=process_started(os.getpid()),
-                    acquired_at=now,
-                    heartbeat_at=now,
-                )
-                self._keep(name)
-                return Lease(name=name, taken_from=_holder(row) if row is not None else ""), ""
-        return None, holder
+            query = select(table(LeaseRow)).where(LeaseRow.name.in_(names))
+            if connection.dialect.name != "sqlite":
+                query = query.with_for_update()
+            rows = {row.name: row for row in connection.execute(query)}
+            live = {row.name: row for row in rows.values() if not _stale(row)}
+            if name in live:
+                return Refusal(name=name, holder=_holder(live[name]), slots=False)
+            chosen = [name]
+            for pool, candidates in pools:
+                free = [slot for slot in candidates if slot not in live][: pool.count]
+                if len(free) < pool.count:
+                    held = next(live[slot] for slot in candidates if slot in live)
+                    return Refusal(name=pool.resource, holder=_holder(held), slots=True)
+                chosen += free
+            self._write(connection, chosen, rows)
+        self._keep(chosen)
+        return Lease(name=name, names=tuple(chosen), taken_from=_holder(rows[name]) if name in rows else "")
 
-    def _locked(self, connection: Connection, name: str) -> Any:
-        query = select(table(LeaseRow)).where(LeaseRow.name == name)
-        if connection.dialect.name != "sqlite":
-            query = query.with_for_update()
-        return connection.execute(query).first()
+    def _write(self, connection: Connection, names: list[str], known: Mapping[str, Any]) -> None:
+        now = datetime.now(UTC)
+        values = {
+            "owner": self._owner,
+            "host": self._host,
+            "pid": os.getpid(),
+            "process_started": self._process_started,
+            "acquired_at": now,
+            "heartbeat_at": now,
+        }
+        fresh = [name for name in names if name not in known]
+        taken = [name for name in names if name in known]
+        if fresh:
+            connection.execute(insert(table(LeaseRow)), [{"name": name, **values} for name in fresh])
+        if taken:
+            connection.execute(update(table(LeaseRow)).where(LeaseRow.name.in_(taken)).values(**values))
 
-    def _keep(self, name: str) -> None:
+    def _keep(self, names: list[str]) -> None:
         with self._guard:
-            self._held.add(name)
+            self._held.update(names)
             if self._thread is None:
                 self._stop.clear()
                 self._thread = threading.Thread(target=self._beat, name="rivet-heartbeat", daemon=True)

@@ -20,6 +20,7 @@ class RunStart:
     source_fingerprint: str
     mode: str
     units: tuple[Unit, ...]
+    started_at: datetime
     cursor_before: tuple[Mark, ...] = ()
     predicted_seconds: float | None = None
     table_bytes: int | None = None

@@ -38,7 +38,7 @@ class Runs:
                     source_fingerprint=start.source_fingerprint,
                     mode=start.mode,
                     status="running",
-                    started_at=_now(),
+                    started_at=start.started_at,
                     predicted_seconds=start.predicted_seconds,
                     table_bytes=start.table_bytes,
                     retries=0,

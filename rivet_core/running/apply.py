@@ -1,0 +1,230 @@
+"""Apply: the plan is the only input (PA1). Gates, preflight, the executor, and one outcome for everything."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rivet_core.artifact import Plan
+from rivet_core.errors import ConfigError
+from rivet_core.plugins import Registry
+from rivet_core.references import resolve_text
+from rivet_core.running.connections import Connections
+from rivet_core.running.credentials import with_secrets
+from rivet_core.running.events import Events, RunEvent, Sink
+from rivet_core.running.executor import Executor, is_done
+from rivet_core.running.extract import RunContext
+from rivet_core.running.gates import check_age, check_config, check_cursors, check_plugins, check_tiles
+from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of, suspects
+from rivet_core.running.outcome import ALREADY_DONE, FAILED, CampaignOutcome, ExportOutcome
+from rivet_core.running.retry import Budget
+from rivet_core.running.signals import listening
+from rivet_core.running.stop import Stop
+from rivet_core.running.task import ExportTask, tasks_from_plan
+from rivet_core.scheduling.dispatch import Dispatcher
+from rivet_core.state import Event, StateStore, open_state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOptions:
+    """Choices of one `rivet apply`. `exports` empty means all; `pool` is the number of workers without barriers.
+
+    `force` overrides PA3 (age) and PA4 (cursor) only. `lock_wait` seconds. `config_dir` is what relative paths are relative
+    to, by default the directory of the plan's config. `now` is the clock of PA3.
+    """
+
+    exports: tuple[str, ...] = ()
+    pool: int | None = None
+    policy: str | None = None
+    resume: bool = False
+    force: bool = False
+    lock_wait: float = 0.0
+    allow_plugin_drift: bool = False
+    config_dir: Path | None = None
+    now: datetime | None = None
+
+
+@dataclass(slots=True)
+class _Campaign:
+    """What is collected while a campaign runs."""
+
+    outcomes: dict[str, ExportOutcome] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    shared_causes: list[str] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+
+
+def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink | None = None) -> CampaignOutcome:
+    """Run a plan. Raises `PlanRefused` (gates), `ConfigError`, `PluginError` before anything has started; what happens to
+    single exports stands in the outcome.
+    """
+    base = options.config_dir or Path(plan.config.path).parent
+    began = time.monotonic()
+    chosen = _chosen(plan, options)
+    tasks = [task for task in tasks_from_plan(plan) if task.name in chosen]
+    found = _Campaign()
+    found.warnings += check_age(plan, options.now or datetime.now(UTC), force=options.force)
+    found.warnings += check_config(plan)
+    found.warnings += check_plugins(plan, registry, tasks, allow_drift=options.allow_plugin_drift)
+    for task in tasks:
+        check_tiles(task)
+    policy = choose_policy(plan, tasks, registry, policy=options.policy, pool=options.pool)
+    workers = options.pool or plan.campaign.policy.workers
+    for export in plan.exports:
+        if export.status != "planned" and export.name in chosen:
+            found.outcomes[export.name] = _unplannable(export)
+    with open_state(_state_url(plan, base), base=base) as state:
+        committed = state.committed_by_plan(plan.plan_id)
+        for task in tasks:
+            if task.name in committed:
+                found.outcomes[task.name] = ExportOutcome(
+                    name=task.name, status=ALREADY_DONE, reason="this plan had committed it"
+                )
+        tasks = [task for task in tasks if task.name not in committed]
+        moved = check_cursors(tasks, state, force=options.force)
+        found.warnings += moved
+        events = Events(_recording(state, plan.plan_id, sink))
+        events.emit(
+            "campaign_started",
+            plan_id=plan.plan_id,
+            policy=policy.name,
+            workers=workers,
+            exports=len(tasks),
+            resume=options.resume,
+        )
+        for warning in found.warnings:
+            events.emit("warning", message=warning)
+        stop = Stop()
+        context = RunContext(
+            state=state,
+            events=events,
+            budget=Budget(sum(len(task.units) for task in tasks)),
+            stop=stop,
+            resume=options.resume,
+            force=options.force,
+        )
+        _run(plan, registry, tasks, policy, workers, context, found, options, base)
+        outcome = CampaignOutcome(
+            plan_id=plan.plan_id,
+            policy=policy.name,
+            workers=workers,
+            seconds=time.monotonic() - began,
+            exports=tuple(found.outcomes[name] for name in chosen if name in found.outcomes),
+            warnings=tuple(found.warnings),
+            shared_causes=tuple(found.shared_causes),
+            forced=tuple(moved) if options.force else (),
+            interrupted=stop.code,
+            order=tuple(found.order),
+        )
+        summary = outcome.as_dict()
+        events.emit(
+            "campaign_finished",
+            **{key: summary[key] for key in ("seconds", "exit_code", "counts", "rows", "bytes", "shared_causes")},
+        )
+    return outcome
+
+
+def _run(
+    plan: Plan,
+    registry: Registry,
+    tasks: Sequence[ExportTask],
+    policy: Any,
+    workers: int,
+    context: RunContext,
+    found: _Campaign,
+    options: ApplyOptions,
+    base: Path,
+) -> None:
+    """Run the tasks: those that keep failing alike come last, each alone on its group."""
+    capacities = capacities_of(plan, tasks, workers)
+    histories = context.state.histories(10)
+    last = suspects(tasks, histories)
+    connections = Connections(plan, registry, base=base)
+    active: list[Executor] = []
+
+    def stopped(name: str, code: int) -> None:
+        context.stop.request(name, code)
+        connections.cancel()
+        for executor in active:
+            executor.wake()
+
+    try:
+        with listening(stopped):
+            failed = connections.open(tasks) if tasks else {}
+            drifted = connections.drifted(tasks)
+            for late in (False, True):
+                members = [task for task in tasks if (task.name in last) is late]
+                if not members:
+                    continue
+                dispatcher = Dispatcher(jobs_of(members, capacities, histories, alone=late), capacities, policy)
+                executor = Executor(
+                    dispatcher,
+                    {task.name: task for task in members},
+                    connections,
+                    context,
+                    capacities,
+                    fail_fast=plan.fail_fast,
+                    lock_wait=options.lock_wait,
+                )
+                active.append(executor)
+                executor.block(failed)
+                for name in drifted.keys() & {task.name for task in members}:
+                    executor.refuse(name, drifted[name])
+                _skip_behind(executor, members, found.outcomes)
+                if context.stop.event.is_set() or (plan.fail_fast and any(o.status == FAILED for o in found.outcomes.values())):
+                    dispatcher.drain(context.stop.why or "fail_fast: another export failed")
+                executor.run()
+                found.outcomes |= executor.outcomes
+                found.order += executor.order
+                found.shared_causes += executor.shared_causes
+    finally:
+        connections.close()
+
+
+def _skip_behind(executor: Executor, members: Sequence[ExportTask], outcomes: dict[str, ExportOutcome]) -> None:
+    """Skip what depends on an export that is not in this dispatcher and was not done."""
+    for task in members:
+        missing = next((name for name in task.spec.depends_on if name in outcomes and not is_done(outcomes[name])), None)
+        if missing is not None:
+            executor.skip(task.name, missing)
+
+
+def _chosen(plan: Plan, options: ApplyOptions) -> list[str]:
+    names = [export.name for export in plan.exports]
+    unknown = [name for name in options.exports if name not in names]
+    if unknown:
+        raise ConfigError(
+            f"the plan has no export {unknown[0]}", hint=f"exports: {', '.join(names[:20])}", code="unknown_export"
+        )
+    return [name for name in names if not options.exports or name in options.exports]
+
+
+def _unplannable(export: Any) -> ExportOutcome:
+    error = export.error
+    code, message, hint = (error.code, error.message, error.hint) if error else ("unplannable", "could not be planned", "")
+    plain = {"code": code, "message": message, "hint": hint, "exit_code": 1}
+    return ExportOutcome(name=export.name, status=FAILED, reason="could not be planned", error=plain)
+
+
+def _state_url(plan: Plan, base: Path) -> str:
+    url = with_secrets({"url": plan.state.url}, plan.config)["url"]
+    return resolve_text(str(url), base=base)
+
+
+_JOURNAL = frozenset({"campaign_started", "export_failed", "export_skipped", "warning", "campaign_finished", "export_finished"})
+
+
+def _recording(state: StateStore, plan_id: str, sink: Sink | None) -> Sink:
+    """Hand events on, and keep the ones worth a journal entry."""
+
+    def record(event: RunEvent) -> None:
+        if event.kind in _JOURNAL:
+            state.record([Event(at=event.at, kind=event.kind, plan_id=plan_id, export=event.export, data=event.data)])
+        if sink is not None:
+            sink(event)
+
+    return record

@@ -1,0 +1,124 @@
+"""What a campaign opens, once: each source, each destination, all tried before the first export starts (M01)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from rivet_core.api import SourceSession
+from rivet_core.artifact import Plan
+from rivet_core.errors import InternalError, RivetError
+from rivet_core.facts import InspectItem, Json
+from rivet_core.plugins import Registry
+from rivet_core.running.credentials import with_secrets
+from rivet_core.running.gates import check_source, observed
+from rivet_core.running.task import ExportTask
+from rivet_core.stores import Store, open_store
+
+Cause = tuple[str, str]
+"""What several exports share and may fail by together: `("source", name)` or `("destination", its options)`."""
+
+
+class Connections:
+    """The open sources and destinations of one campaign. Sessions are shared by all workers."""
+
+    def __init__(self, plan: Plan, registry: Registry, *, base: Path) -> None:
+        self._plan = plan
+        self._registry = registry
+        self._base = base
+        self._sessions: dict[str, SourceSession] = {}
+        self._stores: dict[str, Store] = {}
+        self._lock = threading.Lock()
+
+    def open(self, tasks: Sequence[ExportTask]) -> dict[Cause, RivetError]:
+        """Open and try what the tasks need; return what failed, by cause."""
+        failed: dict[Cause, RivetError] = {}
+        sources = {task.source: task.group for task in tasks}
+        for name, group in sources.items():
+            error = _caught(partial(self._open_source, name, group))
+            if error is not None:
+                failed["source", name] = error
+        for key, task in {destination_key(task): task for task in tasks}.items():
+            error = _caught(partial(self._open_destination, key, task))
+            if error is not None:
+                failed["destination", key] = error
+        return failed
+
+    def drifted(self, tasks: Iterable[ExportTask]) -> dict[str, RivetError]:
+        """Look each source's planned tables up once and return the exports whose columns changed since the plan (PA6)."""
+        failed: dict[str, RivetError] = {}
+        by_source: dict[str, list[ExportTask]] = {}
+        for task in tasks:
+            if task.source in self._sessions and observed(task) and task.spec.table:
+                by_source.setdefault(task.source, []).append(task)
+        for source, members in by_source.items():
+            items = {task.spec.table: InspectItem(name=task.spec.table or "", table=task.spec.table) for task in members}
+            try:
+                catalog = self._sessions[source].inspect(tuple(items.values()))
+            except RivetError:
+                continue  # What can be read decides, not what can be looked up.
+            for task in members:
+                facts = catalog.tables.get(task.spec.table or "")
+                columns = [(column.name, column.source_type) for column in facts.columns] if facts else []
+                try:
+                    check_source(task, columns)
+                except RivetError as error:
+                    failed[task.name] = error
+        return failed
+
+    def session(self, task: ExportTask) -> SourceSession:
+        """Return the open source of an export."""
+        return self._sessions[task.source]
+
+    def store(self, task: ExportTask) -> Store:
+        """Return the open destination of an export."""
+        return self._stores[destination_key(task)]
+
+    def cancel(self) -> None:
+        """Cancel every running statement at its server."""
+        for session in list(self._sessions.values()):
+            with contextlib.suppress(Exception):
+                session.cancel()
+
+    def close(self) -> None:
+        """Close every source."""
+        with self._lock:
+            sessions, self._sessions = list(self._sessions.values()), {}
+        for session in sessions:
+            with contextlib.suppress(Exception):
+                session.close()
+
+    def _open_source(self, name: str, group: str) -> None:
+        planned = self._plan.sources[name]
+        options: Mapping[str, Json] = with_secrets(planned.options, self._plan.config)
+        session = self._registry.open_source(planned.type, options, base=self._base)
+        self._sessions[name] = session
+        capacity = self._plan.source_groups.get(group)
+        if capacity is not None:
+            session.limit(capacity.max_connections)
+        session.probe()
+
+    def _open_destination(self, key: str, task: ExportTask) -> None:
+        options = with_secrets(task.options, self._plan.config)
+        store = open_store(self._registry.open_destination(task.spec.destination.type, options, base=self._base))
+        store.check()
+        self._stores[key] = store
+
+
+def destination_key(task: ExportTask) -> str:
+    """Return what is equal for exports that share a destination."""
+    return json.dumps([task.spec.destination.type, dict(task.options)], sort_keys=True, ensure_ascii=False)
+
+
+def _caught(action: Callable[[], None]) -> RivetError | None:
+    try:
+        action()
+    except RivetError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - a plugin's bug is that plugin's cause, not the end of the campaign
+        return InternalError(f"{type(error).__name__}: {error}", hint="this is a bug of the plugin: please report it")
+    return None

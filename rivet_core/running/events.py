@@ -1,0 +1,57 @@
+"""What happens during a campaign, as it happens: records handed to a sink, which may show, print or store them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from rivet_core.facts import Json
+
+KINDS = (
+    "campaign_started",
+    "export_started",
+    "progress",
+    "unit_done",
+    "retry",
+    "warning",
+    "export_finished",
+    "export_failed",
+    "export_skipped",
+    "campaign_finished",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvent:
+    """One event. `export` is empty for the campaign's own; `data` holds numbers and texts only, never a secret."""
+
+    kind: str
+    at: datetime
+    export: str = ""
+    data: Mapping[str, Json] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the object that `--events` prints as one line."""
+        return {"event": self.kind, "at": self.at.isoformat(timespec="milliseconds"), "export": self.export, **self.data}
+
+
+Sink: TypeAlias = Callable[[RunEvent], None]
+
+
+class Events:
+    """Hands events to the sink one at a time, from whatever thread they come."""
+
+    def __init__(self, sink: Sink | None) -> None:
+        self._sink = sink
+        self._lock = threading.Lock()
+
+    def emit(self, kind: str, export: str = "", **data: Json) -> RunEvent:
+        """Record an event now."""
+        event = RunEvent(kind=kind, at=datetime.now(UTC), export=export, data=data)
+        if self._sink is not None:
+            with self._lock:
+                self._sink(event)
+        return event

@@ -1,0 +1,404 @@
+"""One export end to end: lease, units, files, commit, cursor, verdict. The order of effects is the point of it.
+
+I1 a file is finished before it is published · I2 published before a manifest names it · I3 the commit before the cursor ·
+I4 the metric after the verdict · I5 units only move forward · I6 a run ends only when all its units are done · I7 replacing
+`current.json` is the commit.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from rivet_core.api import SourceSession
+from rivet_core.errors import IntegrityError, InternalError, PlanRefused, RivetError
+from rivet_core.facts import Mark, Mode, Unit, UnitKind
+from rivet_core.running import faults
+from rivet_core.running.drift import schema_fingerprint
+from rivet_core.running.events import Events
+from rivet_core.running.manifest import Current, Manifest, ManifestPart, window_of
+from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, ExportOutcome
+from rivet_core.running.position import furthest
+from rivet_core.running.publish import Dataset
+from rivet_core.running.quality import check_quality
+from rivet_core.running.reading import UnitReader
+from rivet_core.running.resume import narrowed, roll_forward, take_up
+from rivet_core.running.retry import Budget, Retrier
+from rivet_core.running.stop import Stop, StoppedError
+from rivet_core.running.task import ExportTask
+from rivet_core.state import Lease, Metric, RunStart, StateStore, UnitRecord
+from rivet_core.stores import Store, Versioned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """What all exports of a campaign share."""
+
+    state: StateStore
+    events: Events
+    budget: Budget
+    stop: Stop
+    resume: bool = False
+    force: bool = False
+
+
+class ExportRun:
+    """One run of one export, whose lease is held. `connections` is how many units may be read at once."""
+
+    def __init__(
+        self, task: ExportTask, session: SourceSession, store: Store, context: RunContext, lease: Lease, connections: int
+    ) -> None:
+        self.task = task
+        self._session = session
+        self._dataset = Dataset(store, task.layout)
+        self._context = context
+        self._lease = lease
+        self._connections = connections
+        self.error: RivetError | None = None
+        self._began = time.monotonic()
+        self._run_id = ""
+        self._started_at = datetime.now(UTC)
+        self._units = task.units
+        self._done: dict[int, UnitRecord] = {}
+        self._resumed = 0
+        self._warnings: list[str] = []
+        self._retrier = Retrier(task.spec.tuning, context.budget, stopped=context.stop.event, told=self._retrying)
+
+    def run(self) -> ExportOutcome:
+        """Run it. Errors become the outcome; nothing of a failed run is visible to readers."""
+        try:
+            return self._run()
+        except RivetError as error:
+            return self._failed(error)
+        except Exception as error:  # noqa: BLE001 - a bug in a plugin or here must not take the other exports along
+            wrapped = InternalError(
+                f"{self.task.name}: {type(error).__name__}: {error}",
+                hint="this is a bug: please report it, with the trace of -v",
+            )
+            wrapped.__cause__ = error
+            return self._failed(wrapped)
+
+    def _run(self) -> ExportOutcome:
+        task, state = self.task, self._context.state
+        current, tag = self._dataset.read()
+        if roll_forward(task, self._dataset, current, state):
+            self._warn("the last run had committed before it was killed; the state was brought up to it")
+            if current is not None and current.plan_id == task.plan_id:
+                return self._already(current)
+        cursor = self._cursor(current)
+        self._start(cursor)
+        before = self._dataset.manifest(current.members[-1]).schema if current and current.members else ()
+        append = self._appends(cursor)
+        reader = UnitReader(
+            task,
+            self._session,
+            self._dataset.store,
+            name=lambda unit, partition, part: task.layout.part(self._run_id, self._started_at, unit, part, partition),
+            before=before,
+            shares=append and current is not None,
+            stop=self._context.stop,
+            told=lambda rows, size: self._tell("progress", rows=rows, bytes=size),
+        )
+        self._read_all(reader)
+        records = [self._done[unit.index] for unit in self._units]
+        if append and task.spec.mode is Mode.INCREMENTAL and current is not None and self._nothing_new(records, current):
+            self._dataset.store.delete(part.key for record in records for part in record.parts)
+            return self._finish(records, None, current, reader)
+        if not any(record.parts for record in records) and not task.spec.skip_empty:
+            blank = reader.empty(self._units[0])
+            records[0] = replace(records[0], parts=blank.parts, bytes=blank.bytes, schema=blank.schema)
+        self._check_quality(records, reader)
+        self._sweep(records, reader)
+        self._still_mine()
+        return self._finish(records, self._commit(records, cursor, current, tag, append=append, reader=reader), current, reader)
+
+    def _cursor(self, current: Current | None) -> tuple[Mark, ...]:
+        """Return the cursor that the run starts from, which must be the one the plan saw (PA4)."""
+        task = self.task
+        cursor = self._context.state.cursor(task.name)
+        if task.spec.mode is not Mode.INCREMENTAL or cursor == task.cursor_snapshot:
+            return cursor if task.spec.mode is Mode.INCREMENTAL else ()
+        if current is not None and current.cursor_after == cursor and current.cursor_before == task.cursor_snapshot and cursor:
+            # The plan was made from a state that had missed the last commit. Reading from its end is exact.
+            self._units = narrowed(task.units, cursor)
+            return cursor
+        if self._context.force:
+            self._warn("the cursor moved after the plan was made; --force went on with the plan's")
+            return task.cursor_snapshot
+        raise PlanRefused(
+            f"{task.name}: its cursor moved after the plan was made",
+            hint="plan again, or give --force to read what the plan says",
+            code="cursor_moved",
+        )
+
+    def _start(self, cursor: tuple[Mark, ...]) -> None:
+        task, state = self.task, self._context.state
+        found = take_up(task, state, self._dataset.store, cursor) if self._context.resume else None
+        if found is not None:
+            self._run_id, self._started_at, self._units = found.run_id, found.started_at, found.units
+            self._done = dict(found.done)
+            self._resumed = len(found.done)
+            state.runs.reopen(found.run_id)
+        else:
+            self._run_id = f"{self._started_at:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+            state.runs.begin(
+                RunStart(
+                    run_id=self._run_id,
+                    export=task.name,
+                    plan_id=task.plan_id,
+                    fingerprint=task.fingerprint,
+                    source_fingerprint=task.history_fingerprint,
+                    mode=str(task.spec.mode),
+                    units=self._units,
+                    started_at=self._started_at,
+                    cursor_before=cursor,
+                    predicted_seconds=task.predicted_seconds,
+                    table_bytes=task.table_bytes,
+                )
+            )
+        self._tell("export_started", run_id=self._run_id, units=len(self._units), resumed_units=self._resumed)
+
+    def _appends(self, cursor: tuple[Mark, ...]) -> bool:
+        """Whether the run adds to the dataset: a run past a cursor, or a window. Everything else replaces it as a whole."""
+        return self.task.spec.mode is Mode.TIME_WINDOW or (self.task.spec.mode is Mode.INCREMENTAL and bool(cursor))
+
+    def _read_all(self, reader: UnitReader) -> None:
+        waiting = deque(unit for unit in self._units if unit.index not in self._done)
+        threads = min(self._connections, len(waiting))
+        if threads <= 1:
+            while waiting:
+                self._one(reader, waiting.popleft())
+            return
+
+        def work() -> None:
+            try:
+                while True:
+                    try:
+                        unit = waiting.popleft()
+                    except IndexError:
+                        return
+                    self._one(reader, unit)
+            except BaseException:
+                waiting.clear()
+                reader.halt()
+                raise
+
+        with ThreadPoolExecutor(threads, thread_name_prefix=f"rivet-{self.task.name}") as pool:
+            futures = [pool.submit(work) for _ in range(threads)]
+        errors = [error for future in futures if (error := future.exception()) is not None]
+        # The one that stopped the others, not what they said about being stopped.
+        errors.sort(key=lambda error: isinstance(error, RivetError) and error.code == "halted")
+        if errors:
+            raise errors[0]
+
+    def _one(self, reader: UnitReader, unit: Unit) -> None:
+        record = self._retrier.run(lambda: reader.read(unit))
+        self._context.state.runs.unit_done(self._run_id, record)  # I5
+        faults.point("unit_done")
+        self._done[unit.index] = record
+        self._tell("unit_done", unit=unit.index, units=len(self._units), rows=record.rows, bytes=record.bytes)
+
+    def _nothing_new(self, records: Sequence[UnitRecord], current: Current) -> bool:
+        """Whether a run past a cursor found no row, and the rows without a cursor are byte for byte those of before (I06)."""
+        nulls = {unit.index for unit in self._units if unit.kind is UnitKind.NULLS}
+        if any(record.rows for record in records if record.unit not in nulls):
+            return False
+        found = sorted(part.checksum for record in records for part in record.parts)
+        if not nulls:
+            return not found
+        live = sorted(part.checksum for _, part in self._dataset.parts(current) if part.kind == UnitKind.NULLS and part.rows)
+        return found == live
+
+    def _check_quality(self, records: Sequence[UnitRecord], reader: UnitReader) -> None:
+        if not self.task.spec.quality:
+            return
+        parts = [part for record in records for part in record.parts]
+        unique = reader.unique
+        if unique and unique.columns and self._resumed:
+            self._warn("uniqueness was checked only for the units read by this process")
+        for warning in check_quality(self.task.spec, sum(record.rows for record in records), parts, unique):
+            self._warn(warning)
+
+    def _sweep(self, records: Sequence[UnitRecord], reader: UnitReader) -> None:
+        """Remove files of this run that no unit counts: left by a try that failed, or by the process that was killed."""
+        listed = {part.key for record in records for part in record.parts}
+        stray = reader.written - listed
+        if self._resumed or self._context.resume:
+            home = self.task.layout.run(self._run_id, self._started_at)
+            stray |= {entry.key for entry in self._dataset.store.files(home)} - listed
+        if stray:
+            self._dataset.store.delete(sorted(stray))
+
+    def _still_mine(self) -> None:
+        """A process that slept too long may have lost its lease; then it must not commit."""
+        if time.monotonic() - self._began > 20 and self._context.state.leases.lost(self._lease):
+            raise RivetError(
+                f"{self.task.name}: another run took over while this one stood still",
+                hint="nothing was committed by this one",
+                code="lease_lost",
+            )
+        self._context.stop.check()
+
+    def _commit(
+        self,
+        records: Sequence[UnitRecord],
+        cursor: tuple[Mark, ...],
+        current: Current | None,
+        tag: Versioned | None,
+        *,
+        append: bool,
+        reader: UnitReader,
+    ) -> Manifest:
+        spec = self.task.spec
+        units = {unit.index: unit for unit in self._units}
+        schema = next((record.schema for record in records if record.schema), ())
+        fingerprint = schema_fingerprint(schema)
+        incremental = spec.mode is Mode.INCREMENTAL
+        inclusive = [unit for unit in self._units if unit.kind is UnitKind.CURSOR and unit.lower and unit.lower_inclusive]
+        counts: dict[str, int] = {}
+        for record in records:
+            for name, number in record.counts.items():
+                counts[name] = counts.get(name, 0) + number
+        manifest = Manifest(
+            export=spec.name,
+            run_id=self._run_id,
+            plan_id=self.task.plan_id,
+            fingerprint=self.task.fingerprint,
+            mode=str(spec.mode),
+            format=spec.format,
+            started_at=self._started_at.isoformat(),
+            finished_at=datetime.now(UTC).isoformat(),
+            parts=tuple(
+                ManifestPart.of(part, units[record.unit], record.marks or (), fingerprint)
+                for record in records
+                for part in record.parts
+            ),
+            schema=schema,
+            schema_fingerprint=fingerprint,
+            cursor_before=cursor,
+            cursor_after=furthest(cursor, [record.marks for record in records if record.marks]) if incremental else None,
+            delivery="at_least_once" if inclusive else "exactly_once",
+            dedupe_key=inclusive[0].columns[2 if spec.cursor_fallback_column else 1 :] if inclusive else (),
+            counts=counts,
+            drift=tuple(reader.drift),
+            days=tuple(dict.fromkeys(window_of(unit) for unit in self._units if window_of(unit))),
+            has_nulls=incremental and any(unit.kind is UnitKind.NULLS for unit in self._units),
+        )
+        self._dataset.commit(manifest, self._started_at, current, tag, append=append)  # I2, I7
+        return manifest
+
+    def _finish(
+        self, records: Sequence[UnitRecord], manifest: Manifest | None, current: Current | None, reader: UnitReader
+    ) -> ExportOutcome:
+        """Tell the state, cursor last (I3), then keep the metric (I4). Without a manifest nothing was new: no cursor moves."""
+        for change in reader.drift:
+            self._warn(f"schema drift: {change}")
+        rows, size = (manifest.rows, manifest.bytes) if manifest else (0, 0)
+        incremental = self.task.spec.mode is Mode.INCREMENTAL
+        moved = manifest.cursor_after if manifest and manifest.cursor_after else None
+        seconds = time.monotonic() - self._began
+        faults.point("before_cursor")
+        self._context.state.runs.commit(
+            self._run_id,
+            self.task.name,
+            rows=rows,
+            size=size,
+            seconds=seconds,
+            retries=self._retrier.retries,
+            columns=next((record.schema for record in records if record.schema), ()),
+            cursor=moved,
+            keep_cursor=incremental,
+        )
+        faults.point("after_cursor")
+        outcome = replace(
+            self._outcome(DONE),
+            rows=rows,
+            bytes=size,
+            parts=len(manifest.parts) if manifest else 0,
+            delivery=manifest.delivery if manifest else "",
+        )
+        faults.point("before_metric")
+        self._grade(outcome)
+        faults.point("after_metric")
+        self._tell("export_finished", **outcome.as_dict())
+        return outcome
+
+    def _already(self, current: Current) -> ExportOutcome:
+        member = current.members[-1]
+        outcome = replace(self._outcome(ALREADY_DONE), run_id=member.run_id, reason="this plan had committed it")
+        self._tell("export_finished", **outcome.as_dict())
+        return outcome
+
+    def _failed(self, error: RivetError) -> ExportOutcome:
+        self.error = error
+        outcome = replace(
+            self._outcome(FAILED),
+            error={key: str(value) if not isinstance(value, int) else value for key, value in error.as_dict().items()},
+        )
+        if self._run_id:
+            killed = isinstance(error, StoppedError)
+            self._context.state.runs.fail(
+                self._run_id,
+                status="killed" if killed else "failed",
+                seconds=outcome.seconds,
+                retries=outcome.retries,
+                error_class=error_class(error),
+                error=dict(outcome.error or {}),
+            )
+            if not killed:
+                self._grade(outcome)
+        self._tell("export_failed", **outcome.as_dict())
+        return outcome
+
+    def _grade(self, outcome: ExportOutcome) -> None:
+        task = self.task
+        self._context.state.runs.grade(
+            Metric(
+                run_id=self._run_id,
+                export=task.name,
+                at=datetime.now(UTC),
+                status="succeeded" if outcome.status == DONE else "failed",
+                seconds=outcome.seconds,
+                rows=outcome.rows,
+                bytes=outcome.bytes,
+                predicted_p10=task.p10,
+                predicted_p50=task.predicted_seconds,
+                predicted_p90=task.p90,
+                basis=task.basis,
+            )
+        )
+
+    def _outcome(self, status: str) -> ExportOutcome:
+        return ExportOutcome(
+            name=self.task.name,
+            status=status,
+            run_id=self._run_id,
+            seconds=time.monotonic() - self._began,
+            retries=self._retrier.retries,
+            resumed_units=self._resumed,
+            warnings=tuple(self._warnings),
+            predicted_seconds=self.task.predicted_seconds,
+        )
+
+    def _retrying(self, error: RivetError, attempt: int, pause: float) -> None:
+        self._tell("retry", attempt=attempt, pause_seconds=round(pause, 3), error=error.message)
+
+    def _warn(self, text: str) -> None:
+        self._warnings.append(text)
+        self._tell("warning", message=text)
+
+    def _tell(self, kind: str, **data: object) -> None:
+        self._context.events.emit(kind, self.task.name, **data)  # type: ignore[arg-type]
+
+
+def error_class(error: RivetError) -> str:
+    """Return the coarse class that history and the breaker compare."""
+    found = getattr(error, "error_class", None)
+    if isinstance(found, str):
+        return found
+    return "integrity" if isinstance(error, IntegrityError) else error.code

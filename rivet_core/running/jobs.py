@@ -1,0 +1,101 @@
+"""Tasks as the scheduler sees them, and the policy that a caller's choices come down to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rivet_core.api import SchedulingPolicy
+from rivet_core.artifact import Plan
+from rivet_core.errors import ConfigError
+from rivet_core.facts import Capacities, GroupCapacity, Job, RunFact
+from rivet_core.plugins import Registry
+from rivet_core.running.task import ExportTask
+
+UNKNOWN_SECONDS = 5.0
+"""Predicted time of an export that the plan has none for."""
+SAME_FAILURES = 3
+"""An export whose last runs failed alike this often starts last and alone on its group."""
+
+
+def capacities_of(plan: Plan, tasks: Iterable[ExportTask], workers: int) -> Capacities:
+    """Return the campaign's workers and the capacity of every group that a task needs."""
+    groups = {
+        name: GroupCapacity(max_connections=g.max_connections, max_heavy=g.max_heavy, assumed=g.assumed)
+        for name, g in plan.source_groups.items()
+    }
+    for task in tasks:
+        groups.setdefault(task.group, GroupCapacity(max_connections=workers, max_heavy=1, assumed=True))
+    return Capacities(workers=workers, groups=groups)
+
+
+def jobs_of(
+    tasks: Sequence[ExportTask], capacities: Capacities, histories: Mapping[str, Sequence[RunFact]], *, alone: bool = False
+) -> tuple[Job, ...]:
+    """Return a job per task. Dependencies on exports outside of the campaign count as done.
+
+    Hand-set waves are kept as they stand; without any the plan's recommended ones hold. `alone` makes each job take its
+    whole group.
+    """
+    names = {task.name for task in tasks}
+    hand_set = any(task.wave is not None for task in tasks)
+    jobs = []
+    for task in tasks:
+        group = capacities.groups[task.group]
+        last = next(
+            (run.finished_at for run in histories.get(task.name, ()) if run.status == "succeeded" and run.finished_at), None
+        )
+        seconds = UNKNOWN_SECONDS if task.predicted_seconds is None else task.predicted_seconds
+        jobs.append(
+            Job(
+                name=task.name,
+                group=task.group,
+                predicted_seconds=seconds,
+                p90_seconds=task.p90,
+                connections=group.max_connections if alone else max(1, min(task.spec.parallel, group.max_connections)),
+                heavy=task.heavy,
+                serial=task.spec.parallel_safe is False,
+                parallel_safe=task.parallel_safe,
+                tier=task.tier,
+                deadline=task.spec.value.deadline is not None,
+                wave=task.wave if hand_set else task.recommended_wave,
+                rank=task.rank,
+                position=task.position,
+                last_success=last.timestamp() if last else None,
+                depends_on=tuple(name for name in task.spec.depends_on if name in names),
+            )
+        )
+    return tuple(jobs)
+
+
+def suspects(tasks: Sequence[ExportTask], histories: Mapping[str, Sequence[RunFact]]) -> set[str]:
+    """Return the exports whose last three runs failed in the same class, and everything that depends on them."""
+    found = set()
+    for task in tasks:
+        last = [run for run in histories.get(task.name, ()) if run.status in ("succeeded", "failed")][:SAME_FAILURES]
+        classes = {run.error_class for run in last}
+        if len(last) == SAME_FAILURES and all(run.status == "failed" for run in last) and len(classes) == 1:
+            found.add(task.name)
+    while True:
+        behind = {task.name for task in tasks if found & set(task.spec.depends_on)} - found
+        if not behind:
+            return found
+        found |= behind
+
+
+def choose_policy(
+    plan: Plan, tasks: Sequence[ExportTask], registry: Registry, *, policy: str | None, pool: int | None
+) -> SchedulingPolicy:
+    """Return the policy: the caller's, else for a pool one without barriers, else the plan's."""
+    name = policy
+    if name in (None, "auto"):
+        name = plan.campaign.policy.name
+        if pool is not None:
+            fast = any(task.tier == "high" or task.spec.value.deadline for task in tasks)
+            name = "fast-lane" if fast else "bottleneck"
+    if name not in registry.policies:
+        raise ConfigError(
+            f"there is no scheduling policy {name}",
+            hint=f"policies: {', '.join(sorted(registry.policies))}",
+            code="unknown_policy",
+        )
+    return registry.policies[str(name)].record

@@ -1,0 +1,91 @@
+"""Taking up what an earlier process left: a commit that the state missed, and units that are already published.
+
+Order of effects: the files of a unit are published, then the unit is recorded (I5); `current.json` is replaced (I7), then the
+state is told, cursor included (I3). A process can die between any two; what is found here decides what is still to be done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from rivet_core.facts import Mark, Mode, Unit, UnitKind
+from rivet_core.running.manifest import Current
+from rivet_core.running.publish import Dataset
+from rivet_core.running.task import ExportTask
+from rivet_core.state import Resumable, StateStore, UnitRecord
+from rivet_core.stores import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """What is taken up: the broken-off run, its fixed units, and those of them that need not be read again."""
+
+    run_id: str
+    started_at: datetime
+    units: tuple[Unit, ...]
+    done: dict[int, UnitRecord]
+
+
+def roll_forward(task: ExportTask, dataset: Dataset, current: Current | None, state: StateStore) -> bool:
+    """Tell the state about a commit it missed: the process died between the replace of `current.json` and the state.
+
+    Return whether there was one. The cursor of the dataset becomes the cursor of the state.
+    """
+    if current is None or state.runs.status(current.run_id) in (None, "succeeded"):
+        return False
+    manifest = dataset.manifest(current.members[-1])
+    if manifest.run_id != current.run_id:
+        return False
+    started, finished = datetime.fromisoformat(manifest.started_at), datetime.fromisoformat(manifest.finished_at)
+    state.runs.commit(
+        current.run_id,
+        task.name,
+        rows=manifest.rows,
+        size=manifest.bytes,
+        seconds=(finished - started).total_seconds(),
+        retries=0,
+        columns=manifest.schema,
+        cursor=current.cursor_after,
+        keep_cursor=manifest.mode == Mode.INCREMENTAL,
+    )
+    return True
+
+
+def narrowed(units: tuple[Unit, ...], cursor: tuple[Mark, ...]) -> tuple[Unit, ...]:
+    """Return the units with the cursor unit beginning at `cursor`: what lies before it is committed already."""
+    return tuple(replace(unit, lower=cursor) if unit.kind is UnitKind.CURSOR else unit for unit in units)
+
+
+def take_up(task: ExportTask, state: StateStore, store: Store, cursor: tuple[Mark, ...]) -> Continuation | None:
+    """Return what `--resume` continues, `None` when the export starts from its first unit.
+
+    The run must have the same fingerprint and start from the cursor of now; its own fixed units are used, also when they
+    come from another plan (they are never sampled again for a run that started). A window moves with the day, so only
+    the same plan's is taken up. Every published part is looked at before it is trusted.
+    """
+    found = state.runs.resumable(task.name)
+    if found is None or not task.resumes_by_unit or not _same(task, found, cursor):
+        return None
+    done = {record.unit: record for record in found.done if intact(store, record)}
+    return Continuation(run_id=found.run_id, started_at=found.started_at.astimezone(UTC), units=found.units, done=done)
+
+
+def _same(task: ExportTask, found: Resumable, cursor: tuple[Mark, ...]) -> bool:
+    if found.fingerprint != task.fingerprint or not found.units:
+        return False
+    if task.spec.mode is Mode.INCREMENTAL and found.cursor_before != cursor:
+        return False
+    if task.spec.mode is Mode.TIME_WINDOW:
+        return found.plan_id == task.plan_id
+    return True
+
+
+def intact(store: Store, record: UnitRecord) -> bool:
+    """Whether all parts of a unit lie there as recorded: size always, checksum where reading is local."""
+    for part in record.parts:
+        if store.size(part.key) != part.bytes:
+            return False
+        if store.target.capabilities.local and store.checksum(part.key) != part.checksum:
+            return False
+    return True
