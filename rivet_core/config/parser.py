@@ -46,7 +46,9 @@ def _syntax_error(path: Path, text: str, error: yaml.MarkedYAMLError) -> ConfigE
     hint = "check the indentation and the quotes around here"
     if "\t" in written[: len(written) - len(written.lstrip())]:
         hint = "indent with spaces, never with tabs"
-    elif "{" in written.replace("${", ""):
+    elif "${" in written:
+        hint = 'inside { } and [ ] a reference must be quoted: "${env:NAME}"'
+    elif "{" in written:
         hint = 'a value that begins with { must be quoted, such as prefix: "{export}/"'
     elif "*" in written or "alias" in (error.problem or ""):
         hint = "define the anchor (&name) before its alias (*name), or quote a value that begins with *"

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from rivet_core.config.document import Document
 from rivet_core.config.foreign import REFUSED_NOTES
-from rivet_core.config.nodes import Location, Scalar, Sequence
+from rivet_core.config.nodes import Location, Node, Scalar, Sequence
 from rivet_core.config.nodes import Mapping as MappingNode
 from rivet_core.config.sections import hint_for_key, section_of, suggest
 from rivet_core.errors import ConfigError
@@ -58,7 +58,7 @@ def to_error(document: Document, within: Location, details: Mapping[str, Any]) -
     """Return the line of a pydantic error and the error that a user sees."""
     location: Location = (*within, *(step for step in details["loc"] if step != "[key]"))
     node, line = document.find(location)
-    what, hint = _explain(details, location)
+    what, hint = _explain(details, location, node)
     written = _written(node, location)
     if written and not what.startswith(("unknown", "is missing")):
         what += f", not {written}"
@@ -74,7 +74,7 @@ def refuse_unknown(name: str, section: str) -> tuple[str, str]:
     return "unknown key", hint_for_key(name, section)
 
 
-def _explain(details: Mapping[str, Any], location: Location) -> tuple[str, str]:
+def _explain(details: Mapping[str, Any], location: Location, node: Node | None) -> tuple[str, str]:
     kind: str = details["type"]
     context: Mapping[str, Any] = details.get("ctx", {})
     if kind == "extra_forbidden":
@@ -93,10 +93,12 @@ def _explain(details: Mapping[str, Any], location: Location) -> tuple[str, str]:
     expected = _EXPECTED.get(kind)
     if expected is None:
         return str(details["msg"]), ""
-    return f"must be {expected}", _hint_for_type(kind, details.get("input"))
+    return f"must be {expected}", _hint_for_type(kind, details.get("input"), node)
 
 
-def _hint_for_type(kind: str, value: object) -> str:
+def _hint_for_type(kind: str, value: object, node: Node | None) -> str:
+    if isinstance(node, Scalar) and not node.plain and "${" in node.text and kind != "string_type":
+        return "write the reference without quotes, on a line of its own"
     if kind == "string_type" and isinstance(value, int | float):
         return "put quotes around it"
     if kind == "bool_type" and isinstance(value, str):
@@ -112,7 +114,7 @@ def _hint_for_type(kind: str, value: object) -> str:
     return ""
 
 
-def _written(node: object, location: Location) -> str:
+def _written(node: Node | None, location: Location) -> str:
     if (location and location[0] in _SECRET_SECTIONS) or "destination" in location or "tls" in location:
         return ""
     if isinstance(node, MappingNode):
