@@ -1,0 +1,1 @@
+"""Catalog facts: the statements, and how their rows become facts."""

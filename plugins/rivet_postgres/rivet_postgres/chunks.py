@@ -1,0 +1,127 @@
+"""Chunked reads: a table cut along a key into units of about equally many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rivet_core.errors import ConfigError
+from rivet_core.facts import ColumnFacts, ReadSpec, RelationKind, TableFacts, TypeKind, Unit
+from rivet_core.sql.cursor_plan import ORDERED
+from rivet_core.sql.marks import MICROS_PER_DAY, date_text, micros_of, timestamp_text
+from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, MAX_UNITS, integer_cuts, tile, unit_count, value_cuts
+
+_TIMES = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
+_KEYS = ORDERED | {TypeKind.TEXT}
+UNINDEXED_BYTES = 64 << 20
+"""A column that leads no index is cut only in a table smaller than this: every unit scans all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """What is known of a key's values, as the server's text in its own order: equi-depth bounds, or the two ends."""
+
+    bounds: Sequence[str] = ()
+    low: str | None = None
+    high: str | None = None
+
+
+def chunk_units(spec: ReadSpec, table: TableFacts, keys: Callable[[str], Keys]) -> tuple[Unit, ...]:
+    """Return the units of a chunked read; they tile the key, NULL keys have their own.
+
+    Along `chunk_column`, else along the first column of the primary key; one unit when the table has neither. `keys` asks
+    the server for bounds, and only when the table may need more than one unit. Raises `ConfigError` for a column that
+    cannot be cut.
+    """
+    column = chunk_column(spec, table)
+    rows = _rows(table)
+    if column is None or _fits_one(spec, rows):
+        return tile("", "", (), rows=rows)
+    known = keys(column.name)
+    if spec.chunk_by_days:
+        cuts = day_cuts(spec, column, known)
+    elif column.kind is TypeKind.INTEGER:
+        cuts = _integer_cuts(spec, column, known, rows)
+    elif column.kind is TypeKind.UUID and len(known.bounds) < 3:
+        cuts = uuid_cuts(unit_count(rows, spec.chunk_size, spec.chunk_count))
+    else:
+        cuts = value_cuts(known.bounds, unit_count(rows, spec.chunk_size, spec.chunk_count))
+    return tile(column.name, column.source_type, cuts, rows=rows, nullable=column.nullable)
+
+
+def chunk_column(spec: ReadSpec, table: TableFacts) -> ColumnFacts | None:
+    """Return the column to cut along, `None` when nothing offers itself. Raises `ConfigError` for one that is unusable."""
+    if spec.chunk_column is None:
+        first = table.column(table.primary_key[0]) if table.primary_key else None
+        if first is None and (spec.chunk_by_key or spec.chunk_by_days):
+            raise ConfigError(f"{spec.export}: {table.name} has no primary key to chunk by", hint="name a `chunk_column`")
+        return first if first is not None and (first.kind in _KEYS) else None
+    column = table.column(spec.chunk_column)
+    if column is None:
+        known = ", ".join(c.name for c in table.columns[:12])
+        raise ConfigError(f"{spec.export}: there is no column {spec.chunk_column!r}", hint=f"its columns are: {known}")
+    if column.kind not in _KEYS:
+        raise ConfigError(
+            f"{spec.export}: the chunk column {column.name} is {column.source_type}, which cannot be cut into ranges",
+            hint="name an integer, decimal, date, timestamp, uuid or text column",
+        )
+    size = next((evidence.value for evidence in table.bytes), None)
+    large = isinstance(size, int | float) and size > UNINDEXED_BYTES
+    if large and table.kind is not RelationKind.QUERY and not table.leads_index(column.name):
+        raise ConfigError(
+            f"{spec.export}: the chunk column {column.name} leads no index, so every unit would scan the whole table",
+            hint=f"create an index on {column.name}, or chunk by the primary key",
+        )
+    return column
+
+
+def day_cuts(spec: ReadSpec, column: ColumnFacts, known: Keys) -> tuple[str, ...]:
+    """Return a cut before every `chunk_by_days`-th day (UTC), from the first known day to the last."""
+    if column.kind not in _TIMES:
+        raise ConfigError(
+            f"{spec.export}: chunk_by_days needs a date or timestamp, {column.name} is {column.source_type}",
+            hint="name such a column as `chunk_column`, or use `chunk_size`",
+        )
+    ends = [text for text in (*known.bounds, known.low, known.high) if text and "infinity" not in text]
+    days = sorted(micros_of(text) // MICROS_PER_DAY for text in ends)
+    if not days:
+        return ()
+    step = max(spec.chunk_by_days or 1, -(-(days[-1] - days[0] + 1) // MAX_UNITS))
+    # A unit is closed above: the last microsecond of a day (for dates, the day itself) ends it.
+    starts = range(days[0] + step, days[-1] + 1, step)
+    if column.kind is TypeKind.DATE:
+        return tuple(date_text(day - 1) for day in starts)
+    zoned = column.kind is TypeKind.TIMESTAMPTZ
+    return tuple(timestamp_text(day * MICROS_PER_DAY - 1, zoned=zoned) for day in starts)
+
+
+def uuid_cuts(units: int) -> tuple[str, ...]:
+    """Return cuts that split the space of uuids evenly: random ones then fall evenly."""
+    found = []
+    for i in range(1, units):
+        digits = f"{((i << 128) // units) - 1:032x}"
+        found.append(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
+    return tuple(found)
+
+
+def _integer_cuts(spec: ReadSpec, column: ColumnFacts, known: Keys, rows: int | None) -> tuple[str, ...]:
+    bounds = [int(bound) for bound in known.bounds]
+    ends = [int(end) for end in (known.low, known.high) if end is not None] or bounds
+    if not ends:
+        return ()
+    low, high = min(ends), max(ends)
+    counted = rows if rows is not None else high - low + 1
+    units = unit_count(counted, spec.chunk_size, spec.chunk_count)
+    return tuple(str(cut) for cut in integer_cuts(low=low, high=high, units=units, rows=rows, bounds=bounds))
+
+
+def _fits_one(spec: ReadSpec, rows: int | None) -> bool:
+    if spec.chunk_by_days:
+        return False
+    if spec.chunk_count is not None:
+        return spec.chunk_count <= 1
+    return rows is not None and rows <= (spec.chunk_size or DEFAULT_CHUNK_ROWS)
+
+
+def _rows(table: TableFacts) -> int | None:
+    return next((int(evidence.value) for evidence in table.rows if isinstance(evidence.value, int | float)), None)

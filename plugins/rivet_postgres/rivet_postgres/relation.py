@@ -1,0 +1,126 @@
+"""What one export reads from: the FROM item and its columns, described once per session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rivet_core.errors import ConfigError, SourceError
+from rivet_core.facts import ReadSpec, Unit
+from rivet_core.sql.querytext import derived_table
+from rivet_core.sql.select import KeyTypes, SelectItem, is_coalesce, key_expressions
+from rivet_postgres.catalog.columns import raw_column
+from rivet_postgres.catalog.queries import DESCRIBE
+from rivet_postgres.catalog.query import describe_query
+from rivet_postgres.catalog.transaction import Catalog
+from rivet_postgres.columns import ColumnPlan, RawColumn, plan_column
+from rivet_postgres.dialect import POSTGRES
+from rivet_postgres.names import TableName, parse_name
+from rivet_postgres.types import TypeCatalog
+
+HIDDEN = "rivet_mark_"
+"""Prefix of columns that are read for the cursor alone and never leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A FROM item with the columns it has, in order."""
+
+    source: str
+    columns: tuple[RawColumn, ...]
+    label: str
+
+    def column(self, name: str) -> RawColumn | None:
+        """Return the column of exactly this name."""
+        return next((column for column in self.columns if column.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The columns of one statement: those that leave, then those only the cursor needs; and where its marks are.
+
+    `marks` holds for each cursor position its name, its type and the index of its column among all.
+    """
+
+    plans: tuple[ColumnPlan, ...]
+    items: tuple[SelectItem, ...]
+    visible: int
+    marks: tuple[tuple[str, str, int], ...]
+
+
+def describe(catalog: Catalog, types: TypeCatalog, spec: ReadSpec, relation: str = "") -> Relation:
+    """Look up what the spec reads; `relation` narrows it to one leaf. Raises `SourceError` when there is no such table."""
+    with catalog.transaction():
+        if spec.query is not None:
+            columns = describe_query(catalog, types, spec.query)
+            return Relation(source=derived_table(POSTGRES, spec.query), columns=columns, label=f"the query of {spec.export}")
+        name = parse_name(relation or spec.table or spec.export)
+        rows = catalog.fetch(DESCRIBE, {"schema": name.schema, "name": name.relation})
+        if not rows:
+            raise SourceError(
+                f"{spec.export}: there is no table {relation or spec.table}",
+                hint="check the name and the schema; names are case-sensitive here",
+                sqlstate="42P01",
+                error_class="missing",
+            )
+        catalog.learn_types(types, [row.atttypid for row in rows])
+    first = rows[0]
+    table = TableName(first.nspname, first.relname)
+    # Inheriting tables are exported on their own; a hypertable's chunks are nothing but its rows.
+    only = "ONLY " if first.relkind == "r" and not first.hypertable else ""
+    return Relation(
+        source=f"{only}{table.sql}", columns=tuple(raw_column(row) for row in rows), label=f"{first.nspname}.{first.relname}"
+    )
+
+
+def select_columns(relation: Relation, types: TypeCatalog, spec: ReadSpec, unit: Unit, *, positions: int) -> Selection:
+    """Choose the columns of a unit's statement. `positions` is how many cursor positions are to be marked, 0 for none.
+
+    Raises `ConfigError` for a column or an override that names nothing.
+    """
+    wanted = [_known(relation, spec, name) for name in spec.columns] if spec.columns else list(relation.columns)
+    for name in spec.overrides:
+        _known(relation, spec, name)
+    plans = [plan_column(c, types, out_of_range=spec.out_of_range, override=spec.overrides.get(c.name)) for c in wanted]
+    items = [SelectItem(name=plan.name, expression=plan.expression) for plan in plans]
+    visible = len(plans)
+    marks: list[tuple[str, str, int]] = []
+    expressions = key_expressions(POSTGRES, spec, unit) if positions else []
+    coalesced = bool(positions) and is_coalesce(spec, unit)
+    for position in range(positions):
+        name = unit.columns[position + 1] if coalesced and position else unit.columns[position]
+        column = _known(relation, spec, name)
+        label = f"coalesce({unit.columns[0]}, {unit.columns[1]})" if coalesced and not position else name
+        at = None if coalesced and not position else _index(plans[:visible], spec, name)
+        if at is None:
+            plan = replace(plan_column(column, types), name=f"{HIDDEN}{position}", nullable=True)
+            text = (plan.expression or "{}").replace("{}", expressions[position])
+            plans.append(plan)
+            items.append(SelectItem(name=plan.name, verbatim=text))
+            at = len(plans) - 1
+        marks.append((label, column.source_type, at))
+    return Selection(plans=tuple(plans), items=tuple(items), visible=visible, marks=tuple(marks))
+
+
+def key_types(relation: Relation, types: TypeCatalog, spec: ReadSpec, names: Sequence[str]) -> KeyTypes:
+    """Return kind and source type of the key columns."""
+    columns = {name: _known(relation, spec, name) for name in names}
+    return KeyTypes(
+        kinds={name: types.base(column.type_oid, column.typmod).kind for name, column in columns.items()},
+        types={name: column.source_type for name, column in columns.items()},
+    )
+
+
+def _index(plans: Sequence[ColumnPlan], spec: ReadSpec, name: str) -> int | None:
+    """Return where a column stands among those that leave, unless an override or a policy changes its values."""
+    if name in spec.overrides or spec.out_of_range == "null_counted":
+        return None
+    return next((index for index, plan in enumerate(plans) if plan.name == name), None)
+
+
+def _known(relation: Relation, spec: ReadSpec, name: str) -> RawColumn:
+    column = relation.column(name)
+    if column is None:
+        shown = ", ".join(c.name for c in relation.columns[:12]) + (", ..." if len(relation.columns) > 12 else "")
+        raise ConfigError(f"{spec.export}: {relation.label} has no column {name!r}", hint=f"its columns are: {shown}")
+    return column

@@ -1,0 +1,151 @@
+"""One open PostgreSQL source."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitKind
+from rivet_core.sql.select import select_unit
+from rivet_postgres.catalog.inspect import inspect_catalog, probe_server
+from rivet_postgres.catalog.keys import look_up_keys
+from rivet_postgres.catalog.transaction import Catalog
+from rivet_postgres.chunks import Keys
+from rivet_postgres.connect import open_catalog, open_reader
+from rivet_postgres.dialect import POSTGRES
+from rivet_postgres.failures import translate
+from rivet_postgres.pool import Pool
+from rivet_postgres.relation import Relation, describe, key_types, select_columns
+from rivet_postgres.stream import PostgresStream, Reading
+from rivet_postgres.types import TypeCatalog
+from rivet_postgres.units import plan_units
+
+if TYPE_CHECKING:
+    from rivet_postgres.options import PostgresOptions
+
+DEFAULT_CONNECTIONS = 4
+CATALOG, READER = "catalog", "reader"
+
+
+def connect(options: PostgresOptions) -> PostgresSession:
+    """Return a session; it connects on first use."""
+    return PostgresSession(options)
+
+
+class PostgresSession:
+    """A `SourceSession`. Connections of both drivers share one cap; what was described is kept for the session."""
+
+    def __init__(self, options: PostgresOptions) -> None:
+        self._endpoint = options.endpoint()
+        openers = {CATALOG: lambda: open_catalog(self._endpoint), READER: lambda: open_reader(self._endpoint)}
+        self._pool = Pool(openers, DEFAULT_CONNECTIONS)
+        self._types = TypeCatalog()
+        self._facts: dict[tuple[str | None, str | None], TableFacts] = {}
+        self._relations: dict[tuple[str | None, str | None, str], Relation] = {}
+        self._busy: set[Any] = set()
+        self._lock = threading.Lock()
+
+    def limit(self, connections: int) -> None:
+        """Never hold more than this many connections at once; whoever needs another one waits."""
+        self._pool.limit(connections)
+
+    def inspect(self, items: Sequence[InspectItem]) -> CatalogFacts:
+        """Return the facts of all items in a constant number of statements; no items means the whole catalog."""
+        with self._catalog() as catalog:
+            facts = inspect_catalog(catalog, self._endpoint, self._types, items)
+        for item in items:
+            table = None if item.query is not None else item.table if item.table is not None else item.name
+            self._facts[table, item.query] = facts.tables[item.name]
+        return facts
+
+    def probe(self) -> ServerFacts:
+        """Return the live role, lag, load and limits."""
+        with self._catalog() as catalog:
+            return probe_server(catalog, self._endpoint)
+
+    def units(self, spec: ReadSpec, committed: Sequence[Mark]) -> tuple[Unit, ...]:
+        """Return what to read, as `SourceSession.units` says."""
+
+        def keys(table: TableFacts, column: str) -> Keys:
+            with self._catalog() as catalog:
+                return look_up_keys(catalog, self._relation(spec, "", catalog), table, column)
+
+        return plan_units(spec, committed, lambda: self._table(spec), keys)
+
+    def read(self, spec: ReadSpec, unit: Unit) -> PostgresStream:
+        """Start reading one unit on a connection of its own; it goes back when the stream ends or is closed."""
+        relation = self._relation(spec, unit.relation)
+        cursor = unit.kind is UnitKind.CURSOR
+        coalesced = cursor and spec.cursor_mode == "coalesce"
+        positions = len(unit.columns) - coalesced if cursor else 0
+        selection = select_columns(relation, self._types, spec, unit, positions=positions)
+        keys = key_types(relation, self._types, spec, unit.columns)
+        sql = select_unit(POSTGRES, source=relation.source, items=selection.items, spec=spec, unit=unit, keys=keys)
+        kind = keys.kinds[unit.columns[0]] if cursor else None
+        reading = Reading(spec=spec, unit=unit, sql=sql, selection=selection, cursor_kind=kind)
+        connection = self._pool.take(READER)
+        stream = PostgresStream(reading, connection, self._endpoint, self._give_back)
+        with self._lock:
+            self._busy.add(stream)
+        stream.on_end(self._forget)
+        return stream
+
+    def cancel(self) -> None:
+        """Cancel every statement of this session at the server."""
+        with self._lock:
+            busy = list(self._busy)
+        for one in busy:
+            with suppress(Exception):
+                one.cancel()
+
+    def close(self) -> None:
+        """Close every connection, cancelling what still runs. Closing twice is fine."""
+        self.cancel()
+        with self._lock:
+            streams = [one for one in self._busy if isinstance(one, PostgresStream)]
+        for stream in streams:
+            stream.close()
+        self._pool.close()
+
+    def _table(self, spec: ReadSpec) -> TableFacts:
+        key = (spec.table, spec.query)
+        if key not in self._facts:
+            name = spec.table if spec.table is not None else spec.export
+            self.inspect([InspectItem(name=name, table=spec.table, query=spec.query)])
+        return self._facts[key]
+
+    def _relation(self, spec: ReadSpec, leaf: str, catalog: Catalog | None = None) -> Relation:
+        key = (spec.table, spec.query, leaf)
+        if key not in self._relations:
+            if catalog is not None:
+                self._relations[key] = describe(catalog, self._types, spec, leaf)
+            else:
+                with self._catalog() as own:
+                    self._relations[key] = describe(own, self._types, spec, leaf)
+        return self._relations[key]
+
+    @contextmanager
+    def _catalog(self) -> Iterator[Catalog]:
+        """Lend a connection for catalog statements; what the driver raises becomes a `SourceError`."""
+        import psycopg
+
+        try:
+            with self._pool.use(CATALOG) as connection:
+                with self._lock:
+                    self._busy.add(connection)
+                try:
+                    yield Catalog(connection)
+                finally:
+                    with self._lock:
+                        self._busy.discard(connection)
+        except psycopg.Error as error:
+            raise translate(error, self._endpoint) from None
+
+    def _give_back(self, connection: Any, broken: bool) -> None:
+        self._pool.give(READER, connection, broken=broken)
+
+    def _forget(self, stream: PostgresStream) -> None:
+        with self._lock:
+            self._busy.discard(stream)
