@@ -28,7 +28,9 @@ def test_light_commands_import_nothing_heavy(argv: list[str]) -> None:
     assert not set(HEAVY) & set(modules)
 
 
-@pytest.mark.parametrize("module", ["rivet_core", "rivet_core.api", "rivet_core.facts", "rivet_core.plugins", "rivet_core.builtin"])
+@pytest.mark.parametrize(
+    "module", ["rivet_core", "rivet_core.api", "rivet_core.facts", "rivet_core.plugins", "rivet_core.builtin"]
+)
 def test_light_modules_import_nothing_heavy(module: str) -> None:
     code = f"import {module}, sys, json; print(json.dumps(sorted({{n.partition('.')[0] for n in sys.modules}})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,6 +13,7 @@ from rivet_core.cli.output import Output, width
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
     from rivet_core.planning.request import PlanRequest
+    from rivet_core.plugins import Registry
 
 
 def plan(
@@ -63,7 +64,7 @@ def request(
     return PlanRequest(exports=tuple(exports or ()), waves=number, auto_waves=waves == "auto", workers=workers, refresh=refresh)
 
 
-def make_plan(path: Path, wanted: PlanRequest, out: Output) -> tuple[Plan, object]:
+def make_plan(path: Path, wanted: PlanRequest, out: Output) -> tuple[Plan, Registry]:
     """Load, check and plan; return the plan and the registry that made it."""
     from dataclasses import replace
 
@@ -92,9 +93,8 @@ def report_unplannable(made: Plan, out: Output) -> bool:
     return bool(causes)
 
 
-def _print(made: Plan, name: str, registry: object, out: Output) -> None:
+def _print(made: Plan, name: str, registry: Registry, out: Output) -> None:
     from rivet_core.artifact import plan_bytes
-    from rivet_core.plugins import Registry
 
     if name == "json":
         out.bytes(plan_bytes(made))
@@ -102,21 +102,20 @@ def _print(made: Plan, name: str, registry: object, out: Output) -> None:
         from rivet_core.render.plan_table import plan_table
 
         out.data(plan_table(made, width=width()))
-    elif isinstance(registry, Registry):
+    else:
         out.data(_render(made, name, registry))
 
 
-def _render(made: Plan, name: str, registry: object) -> str:
+def _render(made: Plan, name: str, registry: Registry) -> str:
     from rivet_core.errors import ConfigError, PluginError
-    from rivet_core.plugins import Registry
 
-    renderers = registry.renderers if isinstance(registry, Registry) else {}
+    renderers = registry.renderers
     if name not in renderers:
         known = ", ".join(["table", "json", *sorted(renderers)])
         raise ConfigError(f"there is no plan format {name}", hint=f"the formats are {known}", code="usage")
     owned = renderers[name]
     try:
-        text = registry.resolve(owned.record.render)(made.model_dump(mode="json"))  # type: ignore[attr-defined]
+        text = registry.resolve(owned.record.render)(made.model_dump(mode="json"))
     except Exception as error:
         raise PluginError(
             f"the renderer {name} of {owned.plugin.dist} failed: {type(error).__name__}: {error}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -54,7 +54,7 @@ def finish(plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output:
     from rivet_core.errors import EXIT_FAILED, RivetError
     from rivet_core.render.summary import summary_text
 
-    summary = outcome.as_dict()
+    summary: dict[str, Any] = dict(outcome.as_dict())
     wanted = {export.name for export in outcome.exports}
     unplannable = [
         {"name": item.name, "status": "unplannable", "error": None if item.error is None else item.error.model_dump()}

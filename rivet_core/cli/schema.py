@@ -30,7 +30,7 @@ def plan(json: JsonOption = False) -> None:
 @app.command()
 def campaign(json: JsonOption = False) -> None:
     """Print the JSON Schema of the campaign file that `rivet simulate` reads."""
-    from rivet_core.scheduling.simulate import campaign_schema
+    from rivet_core.scheduling.campaign_file import campaign_schema
 
     _print(campaign_schema())
 

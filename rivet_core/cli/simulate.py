@@ -11,6 +11,7 @@ from rivet_core.cli.options import JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
 
 if TYPE_CHECKING:
+    from rivet_core.api import SchedulingPolicy
     from rivet_core.scheduling.campaign_file import Campaign
     from rivet_core.scheduling.simulate import SimulationResult
 
@@ -75,7 +76,7 @@ def _read(path: Path) -> tuple[Campaign, str]:
     return read_campaign(raw), DEFAULT_POLICY
 
 
-def _policies(names: list[str]) -> list[object]:
+def _policies(names: list[str]) -> list[SchedulingPolicy]:
     from rivet_core.errors import ConfigError
     from rivet_core.plugins import load_plugins
 

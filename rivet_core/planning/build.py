@@ -27,7 +27,7 @@ from rivet_core.artifact.model import (
     PredictionBasis,
     WhatIf,
 )
-from rivet_core.config import CampaignConfig, GroupConfig
+from rivet_core.config import CampaignConfig
 from rivet_core.facts import ExportFacts, ExportSpec
 from rivet_core.planning.campaign import Campaign, Judged, assemble, known_dependencies, resolve_policy
 from rivet_core.planning.entries import campaign_reason, planned_entry, unplannable_entry
@@ -202,7 +202,8 @@ def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) 
     hints = [*campaign.hints, *found.warnings]
     if campaign.waves.asked > 1 and campaign.price.share >= 0.01:
         hints.append(
-            f"{campaign.waves.asked} waves cost {campaign.price.share:+.0%}, {campaign.price.extra_seconds:.0f} s, against a pool"
+            f"{campaign.waves.asked} waves cost {campaign.price.share:+.0%}, "
+            f"{campaign.price.extra_seconds:.0f} s, against a pool"
         )
     return CampaignPlan(
         policy=PolicyChoice(name=campaign.policy, workers=campaign.capacities.workers),

@@ -104,7 +104,8 @@ def _evidence(evidence: PlanEvidence, as_of: datetime) -> str:
         shown = count(value) + (f" {evidence.unit}" if evidence.unit else "")
     else:
         shown = f"{value}" + (f" {evidence.unit}" if evidence.unit else "")
-    return f"{evidence.signal} = {shown} ({evidence.source}, {age(evidence.observed_at, as_of)}, quality {evidence.quality})"
+    when = "" if evidence.observed_at is None else f", {age(evidence.observed_at, as_of)}"
+    return f"{evidence.signal} = {shown} ({evidence.source}{when}, quality {evidence.quality})"
 
 
 def _campaign_reasons(plan: Plan, export: ExportPlan) -> list[str]:

@@ -43,10 +43,8 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
-def age(then: datetime | None, now: datetime) -> str:
-    """Return how long ago `then` was; `age unknown` without a time."""
-    if then is None:
-        return "age unknown"
+def age(then: datetime, now: datetime) -> str:
+    """Return how long ago `then` was."""
     gap = now - then
     return "now" if gap < timedelta(seconds=1) else f"{seconds(gap.total_seconds())} ago"
 

@@ -32,7 +32,8 @@ from rivet_core.api import hookimpl, ScoringRule
 
 @hookimpl
 def rivet_scoring_rules():
-    return [ScoringRule(name={name!r}, summary="adds nothing", codes=({code!r},), score="nowhere_at_all:score", dimension="risk")]
+    rule = ScoringRule(name={name!r}, summary="adds nothing", codes=({code!r},), score="nowhere_at_all:score", dimension="risk")
+    return [rule]
 """
 
 

@@ -14,6 +14,8 @@ from rivet_core.artifact.canonical import canonical, seal_of
 from rivet_core.testing.postgres_database import PostgresDatabase
 from rivet_core.testing.project import Project
 
+OUT = "destination: {type: local, path: out}\n"
+HEAD = "source: {type: sqlite, path: x.db}\n" + OUT
 CONFIG = """
     source: {type: sqlite, path: shop.db}
     destination: {type: local, path: out}
@@ -60,19 +62,19 @@ def test_missing_config(rivet: Project) -> None:
         ("exports: [\n  {name: a", ["rivet.yaml:2"]),
         ("exports:\n  - name: a\n   table: b\n", ["rivet.yaml:3"]),
         (
-            "source: {type: sqlite, path: x.db}\nexports:\n  - {name: a, table: t, chunk_szie: 5}\n",
-            ["rivet.yaml:3", "chunk_size"],
+            HEAD + "exports:\n  - {name: a, table: t, chunk_szie: 5}\n",
+            ["rivet.yaml:4", "chunk_size"],
         ),
-        ("source: {type: sqlite, path: x.db}\nexports:\n  - {name: a, table: t}\nparalel: 8\n", ["rivet.yaml:4", "paralel"]),
-        ("source: {type: sqlite, path: x.db}\nexports:\n  - name: a\n    table: t\n    table: u\n", ["4", "5", "table"]),
+        (HEAD + "exports:\n  - {name: a, table: t}\nparalel: 8\n", ["rivet.yaml:5", "paralel"]),
+        (HEAD + "exports:\n  - name: a\n    table: t\n    table: u\n", ["5", "6", "table"]),
         (
-            "source: {type: sqlite, path: x.db}\nexports:\n  - {name: a, table: t}\n  - {name: a, table: u}\n",
-            ["rivet.yaml:4", "a"],
+            HEAD + "exports:\n  - {name: a, table: t}\n  - {name: a, table: u}\n",
+            ["rivet.yaml:5", "a"],
         ),
-        ("source: {type: sqlite, path: x.db}\nexports: []\n", ["exports"]),
-        ("source: {type: sqlite, path: x.db}\nexports:\n", ["exports"]),
-        ("source: {type: sqlite}\nexports:\n  - {name: a, table: t}\n", ["path"]),
-        ("source: {type: sqlite, pth: x.db}\nexports:\n  - {name: a, table: t}\n", ["path"]),
+        (HEAD + "exports: []\n", ["exports"]),
+        (HEAD + "exports:\n", ["exports"]),
+        ("source: {type: sqlite}\n" + OUT + "exports:\n  - {name: a, table: t}\n", ["path"]),
+        ("source: {type: sqlite, pth: x.db}\n" + OUT + "exports:\n  - {name: a, table: t}\n", ["path"]),
         ("", ["rivet.yaml"]),
         ("- 1\n- 2\n", ["rivet.yaml"]),
     ],
@@ -85,12 +87,12 @@ def test_bad_configs_are_refused_with_line_and_nearest_name(rivet: Project, text
 
 
 def test_unknown_source_type_names_what_to_install(rivet: Project) -> None:
-    rivet.config("source: {type: postgrse, url_env: X}\nexports: [{name: a, table: t}]\n")
+    rivet.config("source: {type: postgrse, url_env: X}\n" + OUT + "exports: [{name: a, table: t}]\n")
     rivet.run("plan").assert_failed(3, "postgrse", "pip install")
 
 
 def test_unset_variable_is_named(shop: Project) -> None:
-    shop.config("source: {type: sqlite, path: '${env:NO_SUCH_SHOP}'}\nexports: [{name: a, table: orders}]\n")
+    shop.config("source: {type: sqlite, path: '${env:NO_SUCH_SHOP}'}\n" + OUT + "exports: [{name: a, table: orders}]\n")
     shop.run("plan").assert_failed(2, "NO_SUCH_SHOP")
 
 
@@ -113,7 +115,9 @@ def test_missing_table_is_a_marked_row_and_the_others_are_planned(shop: Project)
 @pytest.mark.postgres
 def test_wrong_password_is_an_error_without_the_password(rivet: Project, postgres: PostgresDatabase) -> None:
     wrong = "S3cr3t!/x%Y"
-    rivet.config("source: {type: postgres, url_env: SHOP_URL}\nexports: [{name: a, table: public.t}, {name: b, table: u}]\n")
+    rivet.config(
+        "source: {type: postgres, url_env: SHOP_URL}\n" + OUT + "exports: [{name: a, table: public.t}, {name: b, table: u}]\n"
+    )
     url = postgres.url_with(password=wrong)
     for command in (["plan", "-v"], ["run", "-v"], ["plan", "--json"], ["apply", "rivet.yaml", "-v"]):
         outcome = rivet.run(*command, environ={"SHOP_URL": url})

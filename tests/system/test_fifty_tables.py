@@ -25,6 +25,8 @@ ROW = """SELECT {columns} FROM (
            CASE WHEN g % 5 = 0 THEN NULL ELSE 'row ' || g END AS s
     FROM generate_series(1, {rows}) g) x"""
 
+OUT = "destination: {type: local, path: out}\n"
+
 
 def build(postgres: PostgresDatabase) -> dict[str, int]:
     """Create fifty tables; return their row counts. One has a million rows, some cursors are NULL in part."""
@@ -138,7 +140,7 @@ def test_catalog_statements_do_not_grow_with_tables(rivet: Project, postgres: Po
             postgres.execute(f"CREATE TABLE IF NOT EXISTS c{number} (id bigint PRIMARY KEY, t timestamptz)")
         names = [f"c{number}" for number in range(tables)]
         lines = "".join(f"  - {{name: {name}, table: public.{name}}}\n" for name in names)
-        rivet.config("source: {type: postgres, url_env: SHOP_URL}\nexports:\n" + lines)
+        rivet.config("source: {type: postgres, url_env: SHOP_URL}\n" + OUT + "exports:\n" + lines)
         before = len(postgres.log.statements())
         plan = rivet.run("plan", "--json").assert_done().json()
         sent = postgres.log.statements()[before:]
@@ -155,7 +157,9 @@ def test_planning_twice_gives_the_same_plan_but_for_times_and_ids(rivet: Project
     postgres.execute("CREATE TABLE a (id bigint PRIMARY KEY)")
     postgres.execute("CREATE TABLE b (id bigint, t timestamptz)")
     rivet.environ["SHOP_URL"] = postgres.url
-    rivet.config("source: {type: postgres, url_env: SHOP_URL}\nexports: [{name: a, table: a}, {name: b, table: b}]\n")
+    rivet.config(
+        "source: {type: postgres, url_env: SHOP_URL}\n" + OUT + "exports: [{name: a, table: a}, {name: b, table: b}]\n"
+    )
 
     def stable(path: Path) -> str:
         data = json.loads(path.read_text())
