@@ -87,7 +87,7 @@ class _Model:
 
     def rows(self, parts: int | None) -> tuple[WhatIf, ...]:
         found = [
-            WhatIf(change=f"workers {self._capacities.workers + 1}", lower_bound_seconds=self._wider(WORKERS), kind=WORKERS)
+            WhatIf(change=f"workers {self._capacities.workers + 1}", lower_bound_seconds=self._more_workers(1), kind=WORKERS)
         ]
         for term in self._bound.terms:
             kind, _, group = term.resource.partition(":")
@@ -103,20 +103,25 @@ class _Model:
             text = f"{self._bound.longest} split in {count}"
             found.append(WhatIf(change=text, lower_bound_seconds=self._split(count), kind="split", name=self._bound.longest))
         doubled = 2 * self._capacities.workers
-        seconds = self._wider(WORKERS, self._capacities.workers)
+        seconds = self._more_workers(self._capacities.workers)
         found.append(WhatIf(change=f"workers {doubled} (doubled)", lower_bound_seconds=seconds, kind=WORKERS))
         return tuple(found)
 
-    def _wider(self, resource: str, extra: int = 1) -> float:
-        """The bound with `extra` more units of `resource`."""
-        wider = with_capacity(self._capacities, resource, extra)
-        changed = {WORKERS: self._loads[WORKERS].seconds(cap_workers(self._groups, wider))}
-        if resource != WORKERS:
-            load = self._loads[resource]
-            if resource.startswith(CONNECTIONS):
-                load = self._connections(resource, wider)
-            changed[resource] = load.seconds(units_of(resource, wider))
+    def _wider(self, resource: str) -> float:
+        """The bound with one more unit of a group's `resource`."""
+        wider = with_capacity(self._capacities, resource)
+        load = self._loads[resource]
+        if resource.startswith(CONNECTIONS):
+            load = self._connections(resource, wider)
+        changed = {
+            WORKERS: self._loads[WORKERS].seconds(cap_workers(self._groups, wider)),
+            resource: load.seconds(units_of(resource, wider)),
+        }
         return self._maximum(self._floor, changed)
+
+    def _more_workers(self, extra: int) -> float:
+        """The bound with more workers, from scratch: groups without a capacity of their own widen with them."""
+        return lower_bound(self._jobs, with_capacity(self._capacities, WORKERS, extra)).seconds
 
     def _connections(self, resource: str, wider: Capacities) -> Load:
         """The load of a group's connections under another cap: jobs that were cut to the old one grow."""
