@@ -15,7 +15,7 @@ class LocalOptions(PluginOptions):
     path: ConfigPath = Field(description="directory that exports are written below")
 
 
-def open(options: LocalOptions) -> Target:  # noqa: A001 - named by the record it serves
+def open_local(options: LocalOptions) -> Target:
     """Open the directory; nothing is created before something is written."""
     root = str(options.path)
     return Target(

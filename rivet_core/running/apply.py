@@ -88,14 +88,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
         moved = check_cursors(tasks, state, force=options.force)
         found.warnings += moved
         events = Events(_recording(state, plan.plan_id, sink))
-        events.emit(
-            "campaign_started",
-            plan_id=plan.plan_id,
-            policy=policy.name,
-            workers=workers,
-            exports=len(tasks),
-            resume=options.resume,
-        )
+        events.emit("campaign_started", plan_id=plan.plan_id, policy=policy.name, workers=workers, exports=len(tasks))
         for warning in found.warnings:
             events.emit("warning", message=warning)
         stop = Stop()
@@ -120,11 +113,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
             interrupted=stop.code,
             order=tuple(found.order),
         )
-        summary = outcome.as_dict()
-        events.emit(
-            "campaign_finished",
-            **{key: summary[key] for key in ("seconds", "exit_code", "counts", "rows", "bytes", "shared_causes")},
-        )
+        events.emit("campaign_finished", **outcome.headline())
     return outcome
 
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from rivet_core.errors import DestinationError, RivetError, SourceError
+from rivet_core.errors import DestinationError, InternalError, RivetError, SourceError
 from rivet_core.facts import Capacities, Job
 from rivet_core.running.breaker import Breaker
 from rivet_core.running.connections import Cause, Connections, destination_key
@@ -58,10 +58,9 @@ class Executor:
             worker.start()
         for worker in workers:
             worker.join()
+        why = self._context.stop.why or self._dispatcher.drained or "interrupted"
         for job in self._dispatcher.waiting_jobs():
-            self.outcomes[job.name] = self._not_started(
-                job.name, self._context.stop.why or self._dispatcher.drained or "interrupted"
-            )
+            self.outcomes[job.name] = ExportOutcome(name=job.name, status=NOT_STARTED, reason=f"not started: {why}")
 
     def wake(self) -> None:
         """Let waiting workers look again, after a stop was requested."""
@@ -107,35 +106,39 @@ class Executor:
                 self._changed.notify_all()
 
     def _export(self, job: Job) -> tuple[ExportOutcome, RivetError | None]:
-        task = self._tasks[job.name]
+        """Run one export; whatever happens becomes its outcome, a worker never dies of it."""
         try:
             lease = self._lease(job)
+            try:
+                return self._leased(job, lease)
+            finally:
+                self._context.state.leases.release(lease)
         except RivetError as error:
-            outcome = ExportOutcome(name=job.name, status=FAILED, error=_plain(error))
-            self._context.events.emit("export_failed", job.name, **outcome.as_dict())
-            return outcome, error
-        try:
-            if lease.taken_from:
-                self._context.events.emit("warning", job.name, message=f"took over the stale lease of {lease.taken_from}")
-            run = ExportRun(
-                task, self._connections.session(task), self._connections.store(task), self._context, lease, job.connections
-            )
-            return run.run(), run.error
-        finally:
-            self._context.state.leases.release(lease)
+            found = error
+        except Exception as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
+            found = InternalError(f"{job.name}: {type(error).__name__}: {error}", hint="this is a bug: please report it")
+            found.__cause__ = error
+        outcome = ExportOutcome(name=job.name, status=FAILED, error=_plain(found))
+        self._context.events.emit("export_failed", job.name, **outcome.as_dict())
+        return outcome, found
+
+    def _leased(self, job: Job, lease: Lease) -> tuple[ExportOutcome, RivetError | None]:
+        task = self._tasks[job.name]
+        if lease.taken_from:
+            self._context.events.emit("warning", job.name, message=f"took over the stale lease of {lease.taken_from}")
+        session, store = self._connections.session(task), self._connections.store(task)
+        run = ExportRun(task, session, store, self._context, lease, job.connections)
+        return run.run(), run.error
 
     def _lease(self, job: Job) -> Lease:
         """Take the export's lease, and with it the group's slots that processes sharing this state database count together."""
         group = self._capacities.groups[job.group]
         slots: Sequence[Slots] = ()
         if self._shared_state:
+            taken = min(job.connections, group.max_connections)
             slots = (
-                Slots(
-                    resource=f"connections:{job.group}",
-                    capacity=group.max_connections,
-                    count=min(job.connections, group.max_connections),
-                ),
-                Slots(resource=f"heavy:{job.group}", capacity=group.max_heavy, count=1 if job.heavy else 0),
+                Slots(resource=f"connections:{job.group}", capacity=group.max_connections, count=taken),
+                Slots(resource=f"heavy:{job.group}", capacity=group.max_heavy, count=int(job.heavy)),
             )
         name = f"export:{job.name}"
         until = time.monotonic() + self._lock_wait
@@ -181,9 +184,8 @@ class Executor:
         name = cause[1] if cause[0] == "source" else self._where(cause)
         message = f"{kind} {name}: {error.message}"
         for export in left:
-            outcome = ExportOutcome(
-                name=export, status=NOT_STARTED, reason=f"not started: shared cause: {message}", error=_plain(error)
-            )
+            reason = f"not started: shared cause: {message}"
+            outcome = ExportOutcome(name=export, status=NOT_STARTED, reason=reason, error=_plain(error))
             self._take_out(export, outcome)
         if left or cause[0] in ("source", "destination"):
             self.shared_causes.append(f"{message}: {len(left)} export{'' if len(left) == 1 else 's'} not started")
@@ -202,9 +204,6 @@ class Executor:
         self.outcomes[name] = ExportOutcome(name=name, status=SKIPPED, reason=f"skipped because of {because}")
         self._context.events.emit("export_skipped", name, reason=self.outcomes[name].reason)
 
-    def _not_started(self, name: str, why: str) -> ExportOutcome:
-        return ExportOutcome(name=name, status=NOT_STARTED, reason=f"not started: {why}")
-
     def _causes(self, name: str) -> tuple[Cause, ...]:
         task = self._tasks[name]
         return ("source", task.source), ("destination", destination_key(task))
@@ -220,9 +219,9 @@ def is_done(outcome: ExportOutcome | None) -> bool:
 
 
 def _plain(error: RivetError) -> dict[str, str | int | bool]:
-    found: dict[str, str | int | bool] = {
-        key: value if isinstance(value, int) else str(value) for key, value in error.as_dict().items()
-    }
+    found: dict[str, str | int | bool] = {}
+    for key, value in error.as_dict().items():
+        found[key] = value if isinstance(value, int) else str(value)
     if isinstance(error, SourceError | DestinationError):
         found["error_class"] = error.error_class
     return found

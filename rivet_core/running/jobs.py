@@ -41,9 +41,8 @@ def jobs_of(
     jobs = []
     for task in tasks:
         group = capacities.groups[task.group]
-        last = next(
-            (run.finished_at for run in histories.get(task.name, ()) if run.status == "succeeded" and run.finished_at), None
-        )
+        ended = (run.finished_at for run in histories.get(task.name, ()) if run.status == "succeeded" and run.finished_at)
+        last = next(ended, None)
         seconds = UNKNOWN_SECONDS if task.predicted_seconds is None else task.predicted_seconds
         jobs.append(
             Job(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rivet_core.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, most_serious
 from rivet_core.facts import Json
@@ -86,20 +87,26 @@ class CampaignOutcome:
         """How many exports ended so."""
         return sum(export.status == status for export in self.exports)
 
+    def headline(self) -> dict[str, Any]:
+        """Return the numbers of the whole."""
+        return {
+            "seconds": round(self.seconds, 3),
+            "exit_code": self.exit_code,
+            "counts": {status: self.count(status) for status in (DONE, ALREADY_DONE, FAILED, SKIPPED, NOT_STARTED)},
+            "rows": sum(export.rows for export in self.exports),
+            "bytes": sum(export.bytes for export in self.exports),
+            "shared_causes": list(self.shared_causes),
+        }
+
     def as_dict(self) -> dict[str, Json]:
         """Return the object of `--summary-output` and `--json`."""
         return {
             "plan_id": self.plan_id,
             "policy": self.policy,
             "workers": self.workers,
-            "seconds": round(self.seconds, 3),
-            "exit_code": self.exit_code,
-            "counts": {status: self.count(status) for status in (DONE, ALREADY_DONE, FAILED, SKIPPED, NOT_STARTED)},
-            "rows": sum(export.rows for export in self.exports),
-            "bytes": sum(export.bytes for export in self.exports),
+            **self.headline(),
             "exports": [export.as_dict() for export in self.exports],
             "warnings": list(self.warnings),
-            "shared_causes": list(self.shared_causes),
             "forced": list(self.forced),
             "interrupted": self.interrupted,
             "order": list(self.order),
