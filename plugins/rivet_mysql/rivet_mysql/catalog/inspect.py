@@ -1,0 +1,91 @@
+"""One inspection: the server, all tables together, and each query by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rivet_core.facts import CatalogFacts, InspectItem, RelationKind, Role, TableFacts
+from rivet_mysql.catalog.query import query_facts
+from rivet_mysql.catalog.server import ServerSheet, account_name, server_sheet
+from rivet_mysql.catalog.statements import Key, Question, moment, read_columns, read_sheet
+from rivet_mysql.catalog.tables import Context, table_facts
+from rivet_mysql.connection import Link, Server, number, text
+from rivet_mysql.dialect import split_name
+
+
+def inspect(link: Link, server: Server, address: str, items: Sequence[InspectItem]) -> CatalogFacts:
+    """Return the facts of `items`: eleven statements for the server and all tables, two more for each query."""
+    begun, before = time.monotonic(), link.statements
+    sheet = server_sheet(link, server, address)
+    tables = [item for item in items if item.query is None]
+    facts = {item.name: query_facts(link, item) for item in items if item.query is not None}
+    facts.update(_tables(link, server, sheet, tables))
+    return CatalogFacts(server=sheet.facts, tables=facts, statements=link.statements - before, seconds=time.monotonic() - begun)
+
+
+def _tables(link: Link, server: Server, sheet: ServerSheet, items: Sequence[InspectItem]) -> dict[str, TableFacts]:
+    keys: dict[str, Key] = {}
+    facts = {}
+    for item in items:
+        key = locate(item.table or item.name, sheet.database)
+        if isinstance(key, TableFacts):
+            facts[item.name] = key
+        else:
+            keys[item.name] = key
+    if not keys:
+        return facts
+    question = Question(link, server, list(keys.values()), account=sheet.account, folds_case=sheet.folds_case)
+    answers = read_sheet(question, performance_schema=sheet.performance_schema)
+    assert sheet.facts.observed_at is not None  # noqa: S101 - the server's own clock, just read
+    context = Context(
+        sheet=answers,
+        observed_at=sheet.facts.observed_at,
+        account=sheet.account,
+        counters_since=sheet.facts.counters_since,
+        replica=sheet.facts.role is Role.STANDBY,
+    )
+    for item in items:
+        if item.name in keys:
+            facts[item.name] = table_facts(context, item, question.fold(keys[item.name], sheet.folds_case))
+    return facts
+
+
+def locate(name: str, database: str) -> Key | TableFacts:
+    """Return where a config name points, or the facts of one that points nowhere."""
+    try:
+        schema, table = split_name(name)
+    except ValueError:
+        return TableFacts(
+            name=name,
+            kind=RelationKind.MISSING,
+            problem=f"{name!r} is not the name of a table",
+            remedy="write `database.table`; put a name with a dot into backquotes",
+        )
+    if not schema and not database:
+        return TableFacts(
+            name=name,
+            relation=table,
+            kind=RelationKind.MISSING,
+            problem=f"{name} names no database, and neither does the connection",
+            remedy="write `database.table`, or put the database into the URL",
+        )
+    return (schema or database, table)
+
+
+def look_up(link: Link, server: Server, table: str) -> TableFacts:
+    """Return columns and indexes of one table or view, without statistics: what reading needs to know."""
+    asked = link.rows(
+        "SELECT DATABASE(), CURRENT_USER(), @@GLOBAL.lower_case_table_names, UTC_TIMESTAMP(6)", doing=f"looking up {table}"
+    )[0]
+    key = locate(table, text(asked[0]))
+    if isinstance(key, TableFacts):
+        return key
+    folds = bool(number(asked[2]))
+    question = Question(link, server, [key], account=account_name(text(asked[1])), folds_case=folds)
+    now = moment(asked[3])
+    assert now is not None  # noqa: S101 - the server's clock
+    context = Context(
+        sheet=read_columns(question), observed_at=now, account=question.account, counters_since=None, replica=False
+    )
+    return table_facts(context, InspectItem(name=table, table=table), question.fold(key, folds))

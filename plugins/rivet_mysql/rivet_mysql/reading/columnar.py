@@ -1,0 +1,87 @@
+"""The fast engine: connectorx over the binary protocol. It may only see types it reads exactly, and answers of bounded size.
+
+connectorx reads ahead of its consumer without a limit, opens a connection of its own for each statement, and reports a failed
+statement as a Rust panic. So statements are pages, a place in the pool is held for each, and a panic is an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from rivet_core.errors import SourceError
+from rivet_core.sql.endpoint import Endpoint
+from rivet_mysql.faults import source_error
+
+BATCH_ROWS = 65536
+
+
+def can_connect(endpoint: Endpoint) -> bool:
+    """Whether connectorx can reach this server as safely as PyMySQL does: TCP, and no TLS asked for."""
+    return not endpoint.is_socket and endpoint.tls.mode in ("", "disable", "allow")
+
+
+def url_of(endpoint: Endpoint) -> str:
+    """Return the URL for connectorx; it never leaves this process."""
+    password = f":{quote(endpoint.password.reveal(), safe='')}" if endpoint.password else ""
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    # Without `prefer_socket=false` it leaves the given address for the server's unix socket.
+    return (
+        f"mysql://{quote(endpoint.user, safe='')}{password}@{host}:{endpoint.port}/{quote(endpoint.database, safe='')}"
+        "?prefer_socket=false"
+    )
+
+
+def read_columnar(
+    endpoint: Endpoint, sql: str, wires: Sequence[pa.DataType], settings: Sequence[str], *, rows: int, doing: str
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of one statement. Raises `SourceError` for an error, a panic, and types other than the agreed ones."""
+    os.environ.setdefault("RUST_LOG", "off")  # or its pool writes every failed attempt to stderr
+    import connectorx
+
+    names = [str(place) for place in range(len(wires))]
+    schema = pa.schema([pa.field(name, wire) for name, wire in zip(names, wires, strict=True)])
+    try:
+        reader = connectorx.read_sql(
+            url_of(endpoint),
+            sql,
+            return_type="arrow_stream",
+            protocol="binary",
+            pre_execution_query=["SET NAMES utf8mb4", *settings],
+            batch_size=max(1, min(rows, BATCH_ROWS)),
+        )
+        for batch in reader:
+            if batch.num_rows:
+                yield pa.RecordBatch.from_arrays(
+                    [_agreed(batch.column(place), wire, doing) for place, wire in enumerate(wires)], schema=schema
+                )
+    except (GeneratorExit, KeyboardInterrupt, SystemExit, SourceError):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception
+        raise source_error(_told(error), endpoint, doing) from None
+
+
+def _agreed(array: pa.Array, wire: pa.DataType, doing: str) -> pa.Array:
+    if array.type == wire:
+        return array
+    similar: Any = (
+        (pa.types.is_integer(array.type) and pa.types.is_integer(wire))
+        or (pa.types.is_large_binary(array.type) and pa.types.is_binary(wire))
+        or (pa.types.is_large_string(array.type) and pa.types.is_string(wire))
+        or (pa.types.is_temporal(array.type) and pa.types.is_temporal(wire))
+        or pa.types.is_null(array.type)
+    )
+    if not similar:
+        raise SourceError(
+            f"{doing}: the driver delivered {array.type} where {wire} was agreed", hint="set `engine: rows`", error_class="data"
+        )
+    return array.cast(wire)
+
+
+def _told(error: BaseException) -> BaseException:
+    # A panic's class belongs to Rust; only its words are of use.
+    return error if isinstance(error, Exception) else RuntimeError(str(error))

@@ -1,0 +1,73 @@
+"""From what arrived to what was promised: strict casts, counted zero dates, one SRID per geometry column."""
+
+from __future__ import annotations
+
+import uuid
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rivet_core.errors import SourceError
+from rivet_mysql.reading.columns import Column
+
+
+def finish(array: pa.Array, column: Column, export: str) -> pa.Array:
+    """Return the array in the column's final type. Raises `SourceError` for a value that does not fit, naming the column."""
+    final = column.final
+    try:
+        if isinstance(final, pa.BaseExtensionType):
+            return _extension(array, final)
+        if array.type == final:
+            return array
+        if pa.types.is_boolean(final):
+            return _boolean(array)
+        if pa.types.is_timestamp(final) and final.tz and pa.types.is_timestamp(array.type) and array.type.tz is None:
+            return array.cast(pa.timestamp("us")).view(final)  # the session is in UTC: same moment, now said so
+        if pa.types.is_floating(final) and pa.types.is_floating(array.type) and not column.overridden:
+            return array.cast(final, safe=False)  # a FLOAT that travelled as a DOUBLE
+        result = array.cast(final)
+        if pa.types.is_floating(final) and not pa.types.is_floating(array.type):
+            _check_back(array, result)
+        return result
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, OverflowError) as error:
+        raise SourceError(
+            f"{export}, column {column.name}: a {column.source_type} value cannot become {final}: {_short(error)}",
+            hint=f"change the override `columns.{column.name}`" if column.overridden else "override the column with `text`",
+            error_class="data",
+        ) from None
+
+
+def _boolean(array: pa.Array) -> pa.Array:
+    if pa.types.is_string(array.type):
+        array = array.cast(pa.int64())
+    if len(array) and pc.any(pc.or_(pc.less(array, 0), pc.greater(array, 1))).as_py():
+        raise ValueError("only 0 and 1 are booleans")
+    return array.cast(pa.bool_())
+
+
+def _extension(array: pa.Array, final: pa.BaseExtensionType) -> pa.Array:
+    if final.extension_name == "arrow.uuid":
+        values = [
+            None if value is None else uuid.UUID(value).bytes if isinstance(value, str) else bytes(value)
+            for value in array.to_pylist()
+        ]
+        return pa.ExtensionArray.from_storage(final, pa.array(values, final.storage_type))
+    return pa.ExtensionArray.from_storage(final, array.cast(final.storage_type))
+
+
+def _check_back(array: pa.Array, result: pa.Array) -> None:
+    if pa.types.is_integer(array.type) and not result.cast(array.type).equals(array):
+        raise ValueError("a value has more digits than a float holds")
+
+
+def _short(error: BaseException) -> str:
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+
+
+def refuse_zero_dates(column: Column, export: str, found: int) -> SourceError:
+    """Return the error for zero dates under `out_of_range: fail`."""
+    return SourceError(
+        f"{export}, column {column.name}: {found} zero or partial dates in a {column.source_type}, and out_of_range is fail",
+        hint="set `out_of_range: null_counted` (they become NULL and are counted) or `text` (they stay, as text)",
+        error_class="data",
+    )
