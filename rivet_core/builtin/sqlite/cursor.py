@@ -17,7 +17,7 @@ from typing import Any
 
 from rivet_core.builtin.sqlite.connection import Connection
 from rivet_core.builtin.sqlite.schema import Table
-from rivet_core.builtin.sqlite.types import exact_text
+from rivet_core.builtin.sqlite.values import exact_text
 from rivet_core.errors import ConfigError, SourceError
 from rivet_core.facts import Mark, TableFacts, TypeKind
 from rivet_core.sql.marks import shift

@@ -9,7 +9,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from rivet_core.builtin.sqlite.connection import Connection
-from rivet_core.builtin.sqlite.types import BadValue
+from rivet_core.builtin.sqlite.values import BadValue
 from rivet_core.sql.dialect import SQLITE
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from rivet_core.builtin.sqlite.cursor import OrderCheck, last_marks
 from rivet_core.builtin.sqlite.faults import interrupted
 from rivet_core.builtin.sqlite.offender import name_row
 from rivet_core.builtin.sqlite.statements import Statement
-from rivet_core.builtin.sqlite.types import BadValue, Reading
+from rivet_core.builtin.sqlite.types import Reading
+from rivet_core.builtin.sqlite.values import BadValue
 from rivet_core.errors import SourceError
 from rivet_core.facts import ColumnFacts, Mark, Tuning
 

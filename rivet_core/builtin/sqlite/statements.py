@@ -55,7 +55,7 @@ def unit_statement(
     dialect = BoundDialect("sqlite")
     items = [
         SelectItem(
-            name=column.name, expression=BLOB_OF_TEXT if how.storage == ("blob",) and column.kind is not TypeKind.BYTES else ""
+            name=column.name, expression=BLOB_OF_TEXT if how.storage == ("blob",) and column.name in spec.overrides else ""
         )
         for column, how in zip(columns, readings, strict=True)
     ]
