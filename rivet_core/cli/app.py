@@ -37,7 +37,12 @@ def entry(
         typer.echo(context.get_help())
 
 
-for command in (demo.demo, plan.plan, explain.explain, simulate.simulate, apply.apply, run.run, files.files):
-    app.command()(command)
+app.command()(demo.demo)
+app.command()(plan.plan)
+app.command()(explain.explain)
+app.command()(simulate.simulate)
+app.command()(apply.apply)
+app.command()(run.run)
+app.command()(files.files)
 app.add_typer(schema.app, name="schema")
 app.add_typer(plugins.app, name="plugins")

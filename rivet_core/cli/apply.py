@@ -13,7 +13,7 @@ from rivet_core.cli.output import Output
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
     from rivet_core.plugins import Registry
-    from rivet_core.running.options import ApplyOptions
+    from rivet_core.running import ApplyOptions
 
 PoolOption = Annotated[
     int | None, typer.Option("--pool", min=1, help="Run so many at once without barriers between waves.", metavar="N")
@@ -53,7 +53,7 @@ def apply(
     """
     from rivet_core.artifact.canonical import looks_like_plan
     from rivet_core.cli.running import finish, run_plan
-    from rivet_core.running.options import ApplyOptions
+    from rivet_core.running import ApplyOptions
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     place = target if target is not None else config
@@ -75,7 +75,6 @@ def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Re
     """Read a plan and load the plugins that it names, no others: they made it, they run it."""
     from rivet_core.artifact import read_plan
     from rivet_core.cli.campaign import check_names
-    from rivet_core.cli.secrets import restore_secrets
     from rivet_core.plugins import load_plugins
 
     plan = read_plan(path)
@@ -85,13 +84,12 @@ def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Re
     registry = load_plugins(allow=allow)
     registry.require_usable()
     out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
-    return restore_secrets(plan), registry
+    return plan, registry
 
 
 def _from_config(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Registry]:
     """Plan in the config's own order: hand-set waves as they stand, none set means one wave."""
     from rivet_core.cli.campaign import check_names, load_campaign
-    from rivet_core.cli.secrets import restore_secrets
     from rivet_core.planning.build import build_plan
     from rivet_core.planning.request import PlanRequest
 
@@ -100,4 +98,4 @@ def _from_config(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, 
     request = PlanRequest(
         exports=names, config_order=True, pool=options.pool is not None, policy=options.policy, workers=options.pool
     )
-    return restore_secrets(build_plan(config, registry, request)), registry
+    return build_plan(config, registry, request), registry

@@ -28,7 +28,7 @@ def demo(
     from rivet_core.render.explain_view import explanation
     from rivet_core.render.plan_table import plan_table
     from rivet_core.render.summary import summary_text
-    from rivet_core.running.options import ApplyOptions
+    from rivet_core.running import ApplyOptions
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     shop = build_shop(directory)

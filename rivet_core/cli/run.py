@@ -26,12 +26,11 @@ def run(
     """
     from rivet_core.cli.plan import make_plan, request
     from rivet_core.cli.running import finish, run_plan
-    from rivet_core.cli.secrets import restore_secrets
-    from rivet_core.running.options import ApplyOptions
+    from rivet_core.running import ApplyOptions
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     plan, registry = make_plan(config, request(export), out)
     options = ApplyOptions(exports=tuple(export or ()), pool=pool, policy=policy, resume=resume, lock_wait=lock_wait)
     out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
-    outcome = run_plan(restore_secrets(plan), registry, options, out, events=events)
+    outcome = run_plan(plan, registry, options, out, events=events)
     finish(plan, outcome, out, summary_output=summary_output)

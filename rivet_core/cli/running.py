@@ -15,8 +15,8 @@ from rivet_core.errors import ConfigError, most_serious
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
     from rivet_core.plugins import Registry
+    from rivet_core.running import ApplyOptions
     from rivet_core.running.events import RunEvent, Sink
-    from rivet_core.running.options import ApplyOptions
     from rivet_core.running.outcome import CampaignOutcome
 
 

@@ -32,7 +32,9 @@ from rivet_core.facts import ExportFacts, ExportSpec
 from rivet_core.planning.campaign import Campaign, Judged, assemble, known_dependencies, resolve_policy
 from rivet_core.planning.entries import campaign_reason, planned_entry, unplannable_entry
 from rivet_core.planning.freshness import next_deadline
+from rivet_core.planning.judge import Judgement
 from rivet_core.planning.judging import Verdict, judge_all
+from rivet_core.planning.measure import runs_by_source_bytes
 from rivet_core.planning.request import PlanRequest
 from rivet_core.planning.secrets import without_secrets
 from rivet_core.planning.survey import Survey, survey
@@ -113,16 +115,22 @@ def _deadline_inside(facts: ExportFacts) -> bool:
 
 
 def _prediction_input(verdict: Verdict) -> PredictionInput:
-    facts, work = verdict.facts, verdict.judgement.work
-    moved = verdict.judgement.delta_bytes if verdict.judgement.delta_bytes is not None else work.bytes
+    facts, judgement = verdict.facts, verdict.judgement
     return PredictionInput(
         name=facts.spec.name,
         group=facts.group,
         engine=facts.server.engine,
-        bytes_now=float(moved) if work.known else None,
-        history=facts.history,
+        bytes_now=_bytes_now(judgement),
+        history=runs_by_source_bytes(facts),
         fingerprint=facts.fingerprint,
     )
+
+
+def _bytes_now(judgement: Judgement) -> float | None:
+    """Return what the next run moves in the source's measure: the delta, else the table, else what the query scans."""
+    known = [judgement.delta_bytes, judgement.estimated_bytes]
+    known.append(judgement.work.bytes if judgement.work.code == "RV107" else None)
+    return next((float(value) for value in known if value is not None), None)
 
 
 def _entries(found: Survey, judged: Sequence[Judged], campaign: Campaign, config: CampaignConfig) -> tuple[ExportPlan, ...]:

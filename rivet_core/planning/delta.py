@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from rivet_core.facts import Basis, DeltaFacts, Evidence, ExportFacts, Mode, RunFact
+from rivet_core.planning.measure import row_width
 
-ASSUMED_WIDTH = 160
-"""Bytes of a row when no statistics tell."""
 RUNS_LOOKED_AT = 5
 MIN_GAP = timedelta(minutes=1)
 """Runs closer together say nothing about a rate."""
@@ -34,18 +33,15 @@ def _by_rate(facts: ExportFacts) -> DeltaFacts | None:
     if gap < MIN_GAP:
         return None
     rows = sum(run.rows or 0 for run in recent[:-1])
-    moved = sum(run.bytes or 0 for run in recent[:-1])
-    factor = max(0.0, (facts.as_of - facts.last_success) / gap)
-    width = _width(facts) if not rows else max(1, moved // rows)
-    expected = round(rows * factor)
-    return _delta(expected, expected * width, f"rate over the last {len(recent) - 1} runs", recent[0].started_at)
+    expected = round(rows * max(0.0, (facts.as_of - facts.last_success) / gap))
+    return _delta(facts, expected, f"rate over the last {len(recent) - 1} runs", recent[0].started_at)
 
 
 def _by_last_window(facts: ExportFacts) -> DeltaFacts | None:
     runs = _comparable(facts)
     if not runs or runs[0].rows is None:
         return None
-    return _delta(runs[0].rows, runs[0].bytes or runs[0].rows * _width(facts), "the last window", runs[0].started_at)
+    return _delta(facts, runs[0].rows, "the last window", runs[0].started_at)
 
 
 def _comparable(facts: ExportFacts) -> list[RunFact]:
@@ -56,12 +52,10 @@ def _comparable(facts: ExportFacts) -> list[RunFact]:
     ]
 
 
-def _width(facts: ExportFacts) -> int:
-    return facts.table.avg_width or ASSUMED_WIDTH
-
-
-def _delta(rows: int, moved: int, source: str, at: datetime) -> DeltaFacts:
+def _delta(facts: ExportFacts, rows: int, source: str, at: datetime) -> DeltaFacts:
     def evidence(signal: str, value: int, unit: str) -> Evidence:
         return Evidence(signal=signal, value=value, unit=unit, source=source, observed_at=at, quality=80, basis=Basis.HISTORY)
 
-    return DeltaFacts(rows=evidence("delta_rows", rows, "rows"), bytes=evidence("delta_bytes", moved, "B"))
+    return DeltaFacts(
+        rows=evidence("delta_rows", rows, "rows"), bytes=evidence("delta_bytes", rows * row_width(facts.table), "B")
+    )

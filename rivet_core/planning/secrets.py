@@ -30,6 +30,3 @@ def without_secrets(options: Mapping[str, Json], *, config: Path, key: str) -> d
     return kept
 
 
-def is_secret_place(value: object) -> bool:
-    """Whether a value in the plan says where a credential stands instead of being one."""
-    return isinstance(value, Mapping) and set(value) == {"config", "key"}

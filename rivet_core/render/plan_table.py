@@ -22,6 +22,7 @@ def plan_table(plan: Plan, *, width: int = 120) -> str:
     if ranked:
         rows = [HEADER, *(_row(rank, export) for rank, export in enumerate(ranked, start=1))]
         lines += [clip(line, width) for line in align(rows, right=frozenset({0, 1}))]
+        lines += _legend(ranked)
     lines += _unplannable(plan.exports)
     lines += _warnings(plan)
     lines += _bound(plan)
@@ -72,6 +73,21 @@ def _row(rank: int, export: ExportPlan) -> tuple[str, ...]:
     )
 
 
+def _legend(exports: Sequence[ExportPlan]) -> list[str]:
+    """Explain the marks that stand in the table, and only those."""
+    marks = [
+        ("H heavy", any(export.heavy for export in exports)),
+        ("I isolate on its source", any(export.isolate_on_source for export in exports)),
+        ("! wave set by hand", any(export.wave is not None for export in exports)),
+        (
+            "? never measured",
+            any(export.predicted_seconds and export.predicted_seconds.basis == "unknown" for export in exports),
+        ),
+    ]
+    shown = [text for text, on in marks if on]
+    return [f"({', '.join(shown)})"] if shown else []
+
+
 def _moves(export: ExportPlan) -> str:
     estimated = export.estimated
     if estimated is None or (estimated.bytes is None and estimated.rows is None):
@@ -118,5 +134,6 @@ def _bound(plan: Plan) -> list[str]:
     ]
     lines += [f"wave {wave.wave:<8}{len(wave.exports)} exports, {seconds(wave.predicted_seconds)}" for wave in campaign.waves]
     lines.append(f"free waves   {campaign.free_waves} (so many barriers cost nothing)")
-    lines += [f"what if      {item.change}: lower bound {seconds(item.lower_bound_seconds)}" for item in campaign.what_ifs]
+    helpful = [item for item in campaign.what_ifs if item.lower_bound_seconds < 0.99 * campaign.lower_bound.seconds]
+    lines += [f"what if      {item.change}: lower bound {seconds(item.lower_bound_seconds)}" for item in helpful]
     return lines

@@ -163,7 +163,7 @@ def test_old_plan_warns_then_is_refused_unless_forced(shop: Project) -> None:
         }
 
     reseal(shop.path / "plan.json", **made(25))
-    shop.run("apply", "plan.json").assert_failed(4, "24 h")
+    shop.run("apply", "plan.json").assert_failed(4, "expired")
     assert not (shop.path / "out").exists()
     reseal(shop.path / "plan.json", **made(2))
     outcome = shop.run("apply", "plan.json").assert_done()
