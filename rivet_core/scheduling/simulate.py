@@ -58,8 +58,6 @@ class SimulationResult:
         """Return the object that `rivet simulate --json` prints (scheduling section 6)."""
         binding = self.bound.binding
         return {
-            "policy": self.policy,
-            "workers": self.workers,
             "makespan_seconds": self.makespan_seconds,
             "lower_bound_seconds": self.bound.seconds,
             "binding": {"kind": binding.kind, "name": binding.name, "explanation": binding.explanation},
