@@ -100,17 +100,21 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
     loads = {job.name: _loads(job, capacities, cap) for job in jobs}
     for name, wave in hand_set.items():
         _add(ends[wave], loads[name])
-    spans = set()
-    for job in sorted(jobs, key=lambda job: (job.rank, job.position, job.name)):
-        if job.name in hand_set:
-            continue
-        if job.predicted_seconds > budget * _SLACK:
-            wave = numbers[0]
-            spans.add(job.name)
-        else:
-            wave = _place(ends, loads[job.name], budget * _SLACK)
-        wave_of[job.name] = wave
-        _add(ends[wave], loads[job.name])
+    ranked = [job for job in sorted(jobs, key=lambda job: (job.rank, job.position, job.name)) if job.name not in hand_set]
+    spans = {job.name for job in ranked if job.predicted_seconds > budget * _SLACK}
+    for name in spans:
+        wave_of[name] = numbers[0]
+        _add(ends[numbers[0]], loads[name])
+    budgets = dict.fromkeys(numbers, budget)
+    if spans:
+        # The first wave lasts as long as what spans it, so filling its other resources up to there costs nothing.
+        longest = max(job.predicted_seconds for job in ranked if job.name in spans)
+        budgets[numbers[0]] = max(longest, *ends[numbers[0]].values())
+    for job in ranked:
+        if job.name not in spans:
+            wave = _place(ends, loads[job.name], budgets)
+            wave_of[job.name] = wave
+            _add(ends[wave], loads[job.name])
     Chains(jobs).lift(wave_of)
     wave_of |= hand_set
     return WavePlan(
@@ -143,12 +147,12 @@ def _loads(job: Job, capacities: Capacities, cap: int) -> tuple[tuple[str, float
     )
 
 
-def _place(ends: Mapping[int, Mapping[str, float]], loads: Sequence[tuple[str, float]], budget: float) -> int:
+def _place(ends: Mapping[int, Mapping[str, float]], loads: Sequence[tuple[str, float]], budgets: Mapping[int, float]) -> int:
     """Return the earliest wave with budget left on every resource, else the one whose worst resource ends lowest."""
     lowest, best = math.inf, 0
     for wave, used in ends.items():
         worst = max(used.get(name, 0.0) + load for name, load in loads)
-        if worst <= budget:
+        if worst <= budgets[wave] * _SLACK:
             return wave
         if worst < lowest:
             lowest, best = worst, wave
