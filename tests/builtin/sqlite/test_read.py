@@ -3,6 +3,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -120,7 +121,7 @@ def test_incremental_loses_no_row(tmp_path_factory, rows, stops, key, indexed) -
     undated = [row for row in rows if not row[0]]
     numbered = [(number if "INTEGER" in key else f"k{number:03d}", *row) for number, row in enumerate([*dated, *undated])]
     lots, edges = [], sorted({0, *(min(stop, len(numbered)) for stop in stops), len(numbered)})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         lots.append(numbered[start:end])
     session = SqliteSession(path)
     spec = ReadSpec(export="e", table="t", mode=Mode.INCREMENTAL, cursor=("at",))

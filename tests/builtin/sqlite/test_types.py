@@ -18,7 +18,8 @@ WHOLE = Unit(index=0, kind=UnitKind.WHOLE)
 
 @pytest.mark.parametrize(
     "declared",
-    ["INTEGER", "INT", "TINYINT", "UNSIGNED BIG INT", "CHARINT", "FLOATING POINT", "VARCHAR(20)", "NCHAR(5)", "TEXT", "CLOB", "BLOB", "",
+    ["INTEGER", "INT", "TINYINT", "UNSIGNED BIG INT", "CHARINT", "FLOATING POINT",
+     "VARCHAR(20)", "NCHAR(5)", "TEXT", "CLOB", "BLOB", "",
      "REAL", "DOUBLE PRECISION", "FLOAT", "NUMERIC", "DECIMAL(10,5)", "BOOLEAN", "DATE", "DATETIME", "JSON", "UUID", "STRING"],
 )  # fmt: skip
 def test_affinity_is_what_sqlite_does(declared: str) -> None:
