@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from rivet_core.facts import Basis, Evidence, ExportFacts, Mode, RelationKind, Role
+from rivet_core.facts import Basis, DeltaFacts, Evidence, ExportFacts, Mode, RelationKind, Role, UnitKind
 from rivet_core.planning.confidence import PRIOR, confidence_of, interval_percent, seconds_between
 from rivet_core.planning.curve import MIB, REFERENCE_RATE, UNKNOWN_POINTS, UNKNOWN_WORK, curve
 from rivet_core.planning.runs import RunSummary, duration_ms, ended_at, percentile, summarize
@@ -47,6 +47,7 @@ class Work:
     """The value of `table_rows`."""
     delta_rows: int | None
     delta_bytes: int | None
+    delta_evidence: tuple[Evidence, ...]
     width: int
     width_known: bool
     run_ms: tuple[int, int, int] | None = None
@@ -68,15 +69,19 @@ class Work:
         return max(1, self.p90_bytes // REFERENCE_RATE)
 
 
+_UNITS = {"kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
 def number(evidence: Evidence | None) -> int | None:
-    """Return the evidence's value as a whole number, `None` when it is none or unusable (negative, not a number)."""
+    """Return the value in whole bytes or rows, `None` when it is none or unusable (negative, not a number)."""
     if evidence is None:
         return None
-    value = evidence.value
+    value, unit = evidence.value, _UNITS.get(evidence.unit, 1)
     if type(value) is int:
-        return value if value >= 0 else None
+        return value * unit if value >= 0 else None
     if type(value) is float:
-        return int(value) if isfinite(value) and value >= 0 else None
+        return int(value * unit) if isfinite(value) and value >= 0 else None
     return None
 
 
@@ -157,18 +162,19 @@ def _select(facts: ExportFacts) -> Work:
 
     delta_mode = reads_delta(facts)
     width, width_known = _width(facts, row_count, byte_count)
-    delta = facts.delta if delta_mode else None
+    deltas = _deltas(facts) if delta_mode else []
+    delta = deltas[0] if deltas else None
     delta_rows = number(delta.rows) if delta is not None else None
     delta_bytes = number(delta.bytes) if delta is not None else None
     delta_evidence = [
         e for e in ((delta.bytes, delta.rows) if delta is not None else ()) if e is not None and number(e) is not None
     ]
     if delta_bytes is None and delta_rows is not None:
-        delta_bytes = delta_rows * width
+        delta_bytes = _delta_bytes(facts, delta_rows, row_count, byte_count)
 
     supports = [support(e) if not delta_mode else min(BOUND_CAP, support(e)) for e in bytes_found]
     supports += [_row_support(support(e), width_known, delta_mode) for e in rows_found]
-    supports += [support(e) for e in delta_evidence]
+    supports += [support(e) for one in deltas for e in (one.bytes, one.rows) if e is not None and number(e) is not None]
     scan = table.scan_bytes if table.kind in _PLANNED_KINDS and table.scan_bytes and usable(table.scan_bytes) else None
     if scan is not None:
         supports.append(support(scan))
@@ -211,6 +217,7 @@ def _select(facts: ExportFacts) -> Work:
         rows=row_count,
         delta_rows=delta_rows,
         delta_bytes=delta_bytes,
+        delta_evidence=tuple(delta_evidence),
         width=width,
         width_known=width_known,
         run_ms=run_ms,
@@ -224,6 +231,38 @@ def _width(facts: ExportFacts, rows: int | None, size: int | None) -> tuple[int,
     if rows and size:
         return max(1, size // rows), True
     return ASSUMED_WIDTH, False
+
+
+def _delta_bytes(facts: ExportFacts, delta_rows: int, rows: int | None, size: int | None) -> int:
+    """Bytes of the delta by the same width, without rounding it first."""
+    if not facts.table.avg_width and rows and size:
+        return delta_rows * size // rows
+    return delta_rows * _width(facts, rows, size)[0]
+
+
+def _deltas(facts: ExportFacts) -> list[DeltaFacts]:
+    """Every estimate of the delta that says anything, the one in use first."""
+    found = (facts.delta, _delta_of_units(facts))
+    return [one for one in found if one is not None and (number(one.rows) is not None or number(one.bytes) is not None)]
+
+
+def _delta_of_units(facts: ExportFacts) -> DeltaFacts | None:
+    """The delta that the source estimated while it cut the units (from a histogram of the column), when every one is known."""
+    units = [unit for unit in facts.units if unit.kind in (UnitKind.WINDOW, UnitKind.CURSOR)]
+    if not units or any(unit.rows is None for unit in units):
+        return None
+    return DeltaFacts(
+        rows=Evidence(
+            signal="delta_rows",
+            value=sum(unit.rows or 0 for unit in units),
+            unit="rows",
+            source="estimate of the units",
+            observed_at=facts.table.statistics_at,
+            quality=50,
+            basis=Basis.STATISTICS,
+            changes=facts.table.changes_since_statistics,
+        )
+    )
 
 
 def _row_support(support: int, width_known: bool, delta_mode: bool) -> int:
@@ -269,7 +308,10 @@ def _history_evidence(
 
 
 def _history_support(facts: ExportFacts, runs: RunSummary, byte_count: int | None, delta_mode: bool) -> int:
-    """Quality 95, half-life 30 days, scaled by how much the table has grown or shrunk since."""
+    """Quality 95, half-life 30 days, scaled by how much the table has grown or shrunk since, to a half at the least.
+
+    Run times are scaled to today's size, so even much growth leaves half; so does a size that is known no longer.
+    """
     assert runs.newest is not None  # noqa: S101 - `enough` implies a newest run
     base = confidence_of(
         Evidence(
@@ -278,6 +320,8 @@ def _history_support(facts: ExportFacts, runs: RunSummary, byte_count: int | Non
         facts.as_of,
     )
     then = runs.timed[0].table_bytes
-    if delta_mode or not then or not byte_count:
+    if delta_mode or not then:
         return base
-    return max(PRIOR, base * min(then, byte_count) // max(then, byte_count))
+    if not byte_count:
+        return max(PRIOR, base // 2)
+    return max(PRIOR, base // 2, base * min(then, byte_count) // max(then, byte_count))

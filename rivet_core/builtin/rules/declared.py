@@ -32,8 +32,10 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
     moment = next_deadline(value.deadline, facts.as_of) if value.deadline else None
     if moment is not None and moment <= facts.as_of + timedelta(seconds=facts.window_seconds):
         seconds = select_work(facts).p90_seconds
-        latest = moment - timedelta(seconds=seconds)
-        when = f"latest start {moment_text(latest)}" if latest > facts.as_of else "it should have started already"
+        left = (moment - facts.as_of).total_seconds()
+        when = "it should have started already"
+        if seconds < left:
+            when = f"latest start {moment_text(moment - timedelta(seconds=seconds))}"
         found.append(
             reason(
                 "RV504",

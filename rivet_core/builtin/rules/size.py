@@ -35,6 +35,7 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
     size, rows = work.size, work.rows
     if size is not None and rows is not None and size < SMALL_BYTES and rows < SMALL_ROWS and work.bytes < SMALL_BYTES:
         held = [evidence for evidence in (work.table_bytes, work.table_rows) if evidence is not None]
+        held += [evidence for evidence in work.evidence[:1] if evidence not in held]
         found.append(
             reason("RV110", f"Small: {size_text(size)} and {count_text(rows)} rows; cheap to take early.", evidence=held)
         )

@@ -1,0 +1,8 @@
+"""Generated facts for the tests of planning and of core's rules."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
