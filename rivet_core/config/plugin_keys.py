@@ -15,7 +15,7 @@ from rivet_core.config.campaign import CampaignConfig
 from rivet_core.config.document import Document, read_document
 from rivet_core.config.model import DestinationModel, SourceModel
 from rivet_core.config.nodes import Location
-from rivet_core.config.problems import to_error
+from rivet_core.config.problems import leave_causes, to_error
 from rivet_core.config.sections import suggest
 from rivet_core.errors import ConfigError, PluginError, RivetError
 from rivet_core.facts import Json
@@ -73,7 +73,7 @@ def _check(
     try:
         model.model_validate(dict(options), context={"base": config.base})
     except ValidationError as error:
-        details = [item for item in error.errors(include_url=False) if not _is_open(item, options)]
+        details = [item for item in leave_causes(error.errors(include_url=False)) if not _is_open(item, options)]
         if not details:
             return
         document, where = _locate(config, what, location)

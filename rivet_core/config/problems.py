@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -41,17 +41,21 @@ def raise_first(document: Document, error: ValidationError, *, within: Location 
 
     `within` is where the validated mapping stands in the document.
     """
-    found = sorted(
-        (to_error(document, within, details) for details in error.errors(include_url=False)), key=lambda item: item[0]
-    )
+    causes = leave_causes(error.errors(include_url=False))
+    found = sorted((to_error(document, within, details) for details in causes), key=lambda item: item[0])
     line, first = found[0]
-    others = sorted({other for other, _ in found[1:]})
-    if others:
-        first.message += (
-            f" ({len(found) - 1} more, next on line {others[0] if others[0] != line or len(others) == 1 else others[1]})"
-        )
+    if len(found) > 1:
+        following = next((other for other, _ in found if other != line), line)
+        first.message += f" ({len(found) - 1} more, next on line {following})"
         first.args = (first.message,)
     raise first from None
+
+
+def leave_causes(problems: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Drop a missing key where an unknown one stands beside it: `nmae` is why `name` is missing."""
+    found = list(problems)
+    misspelt = {details["loc"][:-1] for details in found if details["type"] == "extra_forbidden"}
+    return [details for details in found if details["type"] != "missing" or details["loc"][:-1] not in misspelt]
 
 
 def to_error(document: Document, within: Location, details: Mapping[str, Any]) -> tuple[int, ConfigError]:

@@ -94,7 +94,7 @@ _NAMED_TYPES: dict[object, str] = {
 _PLAIN_TYPES: dict[object, str] = {int: "whole number", float: "number", bool: "true or false", str: "text", Any: "any"}
 
 
-def render_reference() -> str:
+def config_reference() -> str:
     """Return the whole page as Markdown."""
     inert = {(key.section, key.name) for key in INERT}
     parts = [GENERATED, "", _INTRODUCTION]
@@ -212,7 +212,3 @@ def _foreign(keys: Iterable[ForeignKey]) -> list[str]:
         "| --- | --- | --- |",
         *(f"| {names.get(key.section, key.section)} | `{key.name}` | {key.note} |" for key in keys),
     ]
-
-
-if __name__ == "__main__":
-    print(render_reference(), end="")  # noqa: T201  (this is how the page is written)

@@ -28,8 +28,13 @@ def config_schema(registry: Offers | None = None) -> Schema:
     schema["properties"]["sources"]["minProperties"] = 1
     schema["oneOf"] = [{"required": ["source"]}, {"required": ["sources"]}]
     schema["patternProperties"] = _EXTENSIONS
+    for name, field in RootModel.model_fields.items():  # pydantic drops one that equals the section's own
+        schema["properties"][name].setdefault("description", field.description)
+    definitions["PlanningModel"]["properties"]["rules"]["additionalProperties"] = False
     definitions["ExportModel"]["patternProperties"] = _EXTENSIONS
-    definitions["ExportModel"]["oneOf"] = [{"required": [key]} for key in ("table", "query", "query_file")]
+    definitions["ExportModel"]["oneOf"] = [
+        {"required": [key], "properties": {key: {"not": {"type": "null"}}}} for key in ("table", "query", "query_file")
+    ]
     destination = definitions["ExportModel"]["properties"]["destination"]
     if registry is not None:
         _add_plugins(definitions, "SourceModel", registry.sources, registry)

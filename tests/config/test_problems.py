@@ -34,6 +34,7 @@ AFTER_HEAD: list[tuple[str, str, str]] = [
     ("planning: {mode: full}\n", "6: planning.mode: unknown key", "belongs in an entry of `exports:`"),
     ("    zzzzzz: 1\n", "6: exports[0].zzzzzz: unknown key", "rivet schema config"),
     ("state: {zzzz: 1}\n", "6: state", ""),
+    ("  - nmae: b\n    table: b\n", "6: exports[1].nmae: unknown key", "did you mean `name`?"),
     ("    value: {tear: high}\n", "6: exports[0].value.tear: unknown key", "did you mean `tier`?"),
     ("    tuning: {profil: safe}\n", "6: exports[0].tuning.profil: unknown key", "did you mean `profile`?"),
     (
