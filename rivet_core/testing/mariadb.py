@@ -42,6 +42,8 @@ class MariaServer:
         self.general_log = directory / "general.log"
         self.base = [str(programs.server), "--no-defaults", f"--datadir={self.data}", *_SMALL]
         self.base += [f"--lc-messages-dir={programs.share / 'english'}", f"--character-sets-dir={programs.share / 'charsets'}"]
+        # A server that starts removes temporary tables from its tmpdir, those of another server as well.
+        self.base.append(f"--tmpdir={directory}")
         if os.geteuid() == 0:
             self.base.append("--user=root")
         if charset:

@@ -33,17 +33,33 @@ class ServerFailed(Exception):  # noqa: N818
     """A private server did not start. The text ends with what it wrote."""
 
 
+_claims: list[socket.socket] = []
+_dice = random.SystemRandom()  # hypothesis seeds the ordinary one alike in every process
+
+
 def free_port(offset: int = 0) -> int:
     """Return a port of the loopback that is free now, with `port + offset` free as well.
 
     Ports are drawn from below the range that the kernel hands out itself, so that no outgoing connection takes one between
-    this call and the server's bind.
+    this call and the server's bind; and each is claimed for the life of this process, so that no other test process does.
     """
     for _ in range(1000):
-        port = random.randrange(11000, 22000)
-        if _is_free(port) and (offset == 0 or _is_free(port + offset)):
+        port = _dice.randrange(11000, 22000)
+        if _claim(port) and _is_free(port) and (offset == 0 or (_claim(port + offset) and _is_free(port + offset))):
             return port
     raise ServerFailed("no free port between 11000 and 22000 on 127.0.0.1")
+
+
+def _claim(port: int) -> bool:
+    """Claim `port` among the test processes of this machine. The kernel lets go of the name when the process ends."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0rivet-test-port-{port}")  # a name, not a file: Linux's abstract namespace
+    except OSError:
+        claim.close()
+        return False
+    _claims.append(claim)
+    return True
 
 
 def _is_free(port: int) -> bool:
@@ -104,7 +120,7 @@ class ServerProcess:
                 start_new_session=True,  # Ctrl-C belongs to the tests; the keeper hears of their end
             )
         deadline = time.monotonic() + patience
-        while not ready():
+        while not (ready() and self.running):
             if not self.running or time.monotonic() > deadline:
                 self.stop()
                 raise ServerFailed(f"{self.command[0]} did not start:\n{self.tail()}")

@@ -73,6 +73,11 @@ def test_no_server_and_no_directory_is_left_when_the_session_is_killed(kill):
     assert not directory.exists()
 
 
+def test_no_port_is_given_twice():
+    ports = [free_port() for _ in range(200)]
+    assert len(set(ports)) == 200
+
+
 def test_a_free_port_is_free_twice_when_asked():
     port = free_port(offset=10_000)
     assert not accepts(port)
