@@ -38,11 +38,13 @@ class RivetError(Exception):
 
     exit_code = EXIT_FAILED
     kind = "failed"
+    default_hint = ""
+    """What to do when whoever raises knows nothing better: an error line never stands without a hint line."""
 
     def __init__(self, message: str, *, hint: str = "", code: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or self.default_hint
         self.code = code or self.kind
 
     def as_dict(self) -> dict[str, object]:
@@ -55,6 +57,7 @@ class ConfigError(RivetError):
 
     exit_code = EXIT_CONFIG
     kind = "config"
+    default_hint = "rivet schema config describes every key, rivet --help every command"
 
 
 class PluginError(RivetError):
@@ -62,6 +65,7 @@ class PluginError(RivetError):
 
     exit_code = EXIT_PLUGIN
     kind = "plugin"
+    default_hint = "rivet plugins list shows every plugin and its status"
 
 
 class PlanRefused(RivetError):  # noqa: N818 - the name of the outcome, as users read it
@@ -69,6 +73,7 @@ class PlanRefused(RivetError):  # noqa: N818 - the name of the outcome, as users
 
     exit_code = EXIT_REFUSED
     kind = "plan_refused"
+    default_hint = "make a new plan with rivet plan -o"
 
 
 class IntegrityError(RivetError):
@@ -94,6 +99,7 @@ class SourceError(RivetError):
     """
 
     kind = "source"
+    default_hint = "look at the server's own log for the same moment"
 
     def __init__(
         self,
@@ -115,6 +121,7 @@ class DestinationError(RivetError):
     """The destination refused, failed or is full. `error_class` is `full`, `permission`, `connection` or `other`."""
 
     kind = "destination"
+    default_hint = "check that the destination is there, writable and not full"
 
     def __init__(
         self, message: str, *, hint: str = "", code: str | None = None, transient: bool = False, error_class: str = "other"

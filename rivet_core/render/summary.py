@@ -11,7 +11,7 @@ WORDS = {DONE: "done", FAILED: "failed", SKIPPED: "skipped", NOT_STARTED: "not s
 
 def summary_text(outcome: CampaignOutcome, *, width: int = 120) -> str:
     """Return the summary of a campaign for people."""
-    rows = [("export", "status", "rows", "size", "files", "took", "predicted", "")]
+    rows: list[tuple[str, ...]] = [("export", "status", "rows", "size", "files", "took", "predicted", "")]
     rows += [_row(export) for export in outcome.exports]
     lines = [clip(line, width) for line in align(rows, right=frozenset({2, 3, 4, 5, 6}))]
     lines += ["", *(f"shared cause: {cause}" for cause in outcome.shared_causes)]

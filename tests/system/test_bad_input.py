@@ -59,7 +59,7 @@ def test_missing_config(rivet: Project) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("exports: [\n  {name: a", ["rivet.yaml:2"]),
+        ("exports: [\n  {name: a", ["rivet.yaml:", "YAML"]),
         ("exports:\n  - name: a\n   table: b\n", ["rivet.yaml:3"]),
         (
             HEAD + "exports:\n  - {name: a, table: t, chunk_szie: 5}\n",
@@ -88,7 +88,9 @@ def test_bad_configs_are_refused_with_line_and_nearest_name(rivet: Project, text
 
 def test_unknown_source_type_names_what_to_install(rivet: Project) -> None:
     rivet.config("source: {type: postgrse, url_env: X}\n" + OUT + "exports: [{name: a, table: t}]\n")
-    rivet.run("plan").assert_failed(3, "postgrse", "pip install")
+    rivet.run("plan").assert_failed(3, "postgrse", "postgres")
+    rivet.config("source: {type: duckdb, url_env: X}\n" + OUT + "exports: [{name: a, table: t}]\n")
+    rivet.run("plan").assert_failed(3, "duckdb", "pip install rivet-duckdb")
 
 
 def test_unset_variable_is_named(shop: Project) -> None:
