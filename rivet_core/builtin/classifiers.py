@@ -54,7 +54,9 @@ def _judge(table: TableFacts, column: ColumnFacts, ref: CursorRef) -> tuple[Curs
         return CursorQuality.FALLBACK_ONLY, f"{name} is text: its order is the server's collation ('9' sorts after '11')."
     if not leads(table, name):
         return CursorQuality.FALLBACK_ONLY, f"{name} leads no usable index, so each read scans or sorts the table."
-    if column.null_frac is not None and column.nullable and column.null_frac > NULL_TOLERANCE:
+    if column.nullable and column.null_frac is None:
+        return CursorQuality.FALLBACK_ONLY, f"{name} can be NULL, and how often is unknown."
+    if column.nullable and column.null_frac is not None and column.null_frac > NULL_TOLERANCE:
         share = int(column.null_frac * 100)
         return CursorQuality.FALLBACK_ONLY, f"{name} is NULL in {share} % of the rows."
     if column.kind in TIMES or ref.mode == "time_window":

@@ -115,6 +115,7 @@ def _slow(facts: ExportFacts, work: Work) -> Reason | None:
     size = work.delta_bytes if reads_delta(facts) else work.size
     if work.run_ms is None or size is None:
         return None
+    signals = [one for one in (work.table_bytes, work.table_rows) if one is not None and one not in work.evidence]
     took, explained = work.run_ms[1], OVERHEAD_MS + size * 1000 // REFERENCE_RATE
     if took <= 2 * explained:
         return None
@@ -126,7 +127,7 @@ def _slow(facts: ExportFacts, work: Work) -> Reason | None:
     return reason(
         "RV605",
         f"Slower than its size explains: {per_gib}, against {span_text(GIB / REFERENCE_RATE)} per GiB.",
-        evidence=work.evidence,
+        evidence=(*work.evidence, *signals),
         remedy="check the index, the network and locks",
     )
 

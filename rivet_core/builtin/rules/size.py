@@ -33,12 +33,10 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
         largest = f"; the largest is {table.largest_partition}" if table.largest_partition else ""
         found.append(reason("RV106", f"{len(table.partitions)} partitions{largest}.", remedy="export by partition"))
     size, rows = work.size, work.rows
-    if size is not None and rows is not None and size < SMALL_BYTES and rows < SMALL_ROWS and work.bytes < SMALL_BYTES:
+    if size is not None and rows is not None and size < SMALL_BYTES and rows < SMALL_ROWS:
         held = [evidence for evidence in (work.table_bytes, work.table_rows) if evidence is not None]
-        held += [evidence for evidence in work.evidence[:1] if evidence not in held]
-        found.append(
-            reason("RV110", f"Small: {size_text(size)} and {count_text(rows)} rows; cheap to take early.", evidence=held)
-        )
+        early = "; cheap to take early" if work.bytes < SMALL_BYTES else ""
+        found.append(reason("RV110", f"Small: {size_text(size)} and {count_text(rows)} rows{early}.", evidence=held))
     return found
 
 
