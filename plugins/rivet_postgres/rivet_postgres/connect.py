@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rivet_core.errors import ConfigError
@@ -59,12 +61,47 @@ def open_catalog(endpoint: Endpoint) -> psycopg.Connection[tuple[Any, ...]]:
         raise translate(error, endpoint, f"cannot connect to {endpoint.address}") from None
 
 
-def open_reader(endpoint: Endpoint) -> Any:
-    """Open an ADBC connection (`adbc_driver_manager.dbapi.Connection`) for reading rows, idle outside a transaction."""
-    import adbc_driver_manager
-    from adbc_driver_postgresql import dbapi
+class Readers:
+    """Opens ADBC connections of one session over one ADBC database.
 
-    try:
-        return dbapi.connect(conninfo(endpoint), autocommit=True)
-    except adbc_driver_manager.Error as error:
-        raise translate(error, endpoint, f"cannot connect to {endpoint.address}") from None
+    A database asks the server for its types on a connection of its own when it is made; sharing it keeps that to one.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._database: Any = None
+        self._lock = threading.Lock()
+
+    def open(self) -> Any:
+        """Return an `adbc_driver_manager.dbapi.Connection`, idle outside a transaction."""
+        import adbc_driver_manager
+        import adbc_driver_postgresql
+        from adbc_driver_manager import dbapi
+
+        try:
+            with self._lock:
+                if self._database is None:
+                    self._database = adbc_driver_postgresql.connect(conninfo(self._endpoint))
+            connection = adbc_driver_manager.AdbcConnection(self._database)
+            shared: Any = _Shared(self._database)
+            return dbapi.Connection(shared, connection, autocommit=True)
+        except adbc_driver_manager.Error as error:
+            raise translate(error, self._endpoint, f"cannot connect to {self._endpoint.address}") from None
+
+    def close(self) -> None:
+        """Let the database go; its connections are closed before."""
+        with self._lock:
+            database, self._database = self._database, None
+            if database is not None:
+                with suppress(Exception):
+                    database.close()
+
+
+class _Shared:
+    """The database as one connection sees it: closing the connection leaves it open."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+
+    def close(self) -> None:
+        """Leave it to `Readers.close`."""

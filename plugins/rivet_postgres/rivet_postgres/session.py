@@ -13,7 +13,7 @@ from rivet_postgres.catalog.inspect import inspect_catalog, probe_server
 from rivet_postgres.catalog.keys import look_up_keys
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.chunks import Keys
-from rivet_postgres.connect import open_catalog, open_reader
+from rivet_postgres.connect import Readers, open_catalog
 from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.failures import translate
 from rivet_postgres.pool import Pool
@@ -39,7 +39,8 @@ class PostgresSession:
 
     def __init__(self, options: PostgresOptions) -> None:
         self._endpoint = options.endpoint()
-        openers = {CATALOG: lambda: open_catalog(self._endpoint), READER: lambda: open_reader(self._endpoint)}
+        self._readers = Readers(self._endpoint)
+        openers = {CATALOG: lambda: open_catalog(self._endpoint), READER: self._readers.open}
         self._pool = Pool(openers, DEFAULT_CONNECTIONS)
         self._types = TypeCatalog()
         self._facts: dict[tuple[str | None, str | None], TableFacts] = {}
@@ -108,6 +109,7 @@ class PostgresSession:
         for stream in streams:
             stream.close()
         self._pool.close()
+        self._readers.close()
 
     def _table(self, spec: ReadSpec) -> TableFacts:
         key = (spec.table, spec.query)

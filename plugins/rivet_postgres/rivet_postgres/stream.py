@@ -142,9 +142,10 @@ class PostgresStream:
                 self._end()
                 return None
             except BaseException as error:  # noqa: BLE001 - Ctrl-C too must give the connection back
+                failure = self._failure(error)
                 self.cancel()
                 self._finish(broken=True)
-                raise self._failure(error) from None
+                raise failure from None
 
     def _end(self) -> None:
         """End the transaction: a COMMIT that the server answers proves that the rows ended and were not cut off."""

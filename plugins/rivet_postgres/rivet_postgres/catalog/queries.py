@@ -8,7 +8,8 @@ from __future__ import annotations
 
 SETTINGS = """
 SELECT count(set_config(s.name, s.value, true)) FROM (VALUES ('statement_timeout', %(statement)s),
-  ('lock_timeout', %(lock)s), ('timezone', 'UTC'), ('datestyle', 'ISO'), ('application_name', %(application)s)) AS s(name, value)"""
+  ('lock_timeout', %(lock)s), ('timezone', 'UTC'), ('datestyle', 'ISO'), ('application_name', %(application)s))
+  AS s(name, value)"""
 
 RESOLVE = """
 SELECT a.place, c.oid, n.nspname, c.relname, c.relkind::text AS relkind

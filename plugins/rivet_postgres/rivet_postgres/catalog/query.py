@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.types import TypeCatalog
 
 EXPLAIN_TIMEOUT_MS = 10_000
+_BOUND = re.compile(r"\$\d|InitPlan")
 _INDEXED = frozenset({"Index Scan", "Index Only Scan", "Bitmap Index Scan"})
 
 
@@ -151,4 +153,5 @@ def _range_uses_index(catalog: Catalog, source: str, column: str, source_type: s
     bound = f"(SELECT NULL::{source_type})"
     condition = f"rivet_row.{POSTGRES.quote(column)} > {bound}"
     plan, _ = _explain(catalog, f"{_all_rows(source)} WHERE {condition}")
-    return any(node["Node Type"] in _INDEXED and ">" in node.get("Index Cond", "") for node in _nodes(plan))
+    # The bound is the only parameter of the plan: `$0`, or `(InitPlan 1).col1` since PostgreSQL 17.
+    return any(node["Node Type"] in _INDEXED and _BOUND.search(node.get("Index Cond", "")) for node in _nodes(plan))
