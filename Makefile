@@ -26,7 +26,7 @@ check: $(VENV) ## Lint, format, types, layers, generated docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(PACKAGES)
 	$(BIN)/lint-imports
-	@if [ -f tools/docs_drift.py ]; then set -x; $(BIN)/python -m tools.docs_drift; fi
+	$(BIN)/python docs/generate.py --check
 
 format: $(VENV) ## Format the code
 	$(BIN)/ruff check --fix .

@@ -46,9 +46,9 @@ def config_page() -> str:
 
 def reasons_page() -> str:
     """Return the table of all reason codes."""
-    from rivet_core.planning.taxonomy import reasons_index
+    from rivet_core.planning.pages import index_page
 
-    return reasons_index()
+    return index_page()
 
 
 def config_schema_page() -> str:

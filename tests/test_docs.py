@@ -37,7 +37,7 @@ def test_generated_pages_match_the_code() -> None:
 
 
 def test_every_reason_code_has_a_page_and_every_page_a_code() -> None:
-    from rivet_core.planning.taxonomy import REASONS
+    from rivet_core.planning.taxonomy import TAXONOMY
 
     pages = {path.stem for path in (DOCS / "reasons").glob("*.md")} - {"README"}
-    assert pages == set(REASONS)
+    assert pages == set(TAXONOMY)

@@ -10,7 +10,10 @@ import typer
 from rivet_core.cli.options import JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
 
-EXPLAINED = "orders"
+EXPLAINED = "customers"
+LISTED = "orders"
+INCREMENTAL = ["orders", "customers", "audit_log"]
+"""What the second run reads: only what is new in them."""
 DEFAULT_DIRECTORY = Path("rivet-demo")
 
 
@@ -24,7 +27,8 @@ def demo(
     from rivet_core.artifact import write_plan
     from rivet_core.cli.plan import make_plan, request
     from rivet_core.cli.running import run_plan
-    from rivet_core.demo import add_rows, build_shop
+    from rivet_core.demo.sample import build_shop
+    from rivet_core.demo.story import add_rows
     from rivet_core.render.explain_view import explanation
     from rivet_core.render.plan_table import plan_table
     from rivet_core.render.summary import summary_text
@@ -46,12 +50,15 @@ def demo(
     say(f"rivet explain {EXPLAINED} --plan plan.json", explanation(plan, export))
     first = run_plan(plan, registry, ApplyOptions(), silent)
     say("rivet apply plan.json", summary_text(first, width=width()))
-    files = _files(shop.config, EXPLAINED)
-    say(f"rivet files {EXPLAINED}", "\n".join(files))
-    add_rows(shop)
-    again, registry = make_plan(shop.config, request(), silent)
+    files = _files(shop.config, LISTED)
+    say(f"rivet files {LISTED}", "\n".join(files))
+    added = add_rows(shop)
+    again, registry = make_plan(shop.config, request(INCREMENTAL), silent)
     second = run_plan(again, registry, ApplyOptions(), silent)
-    say("new rows were written; rivet run reads only what is new", summary_text(second, width=width()))
+    say(
+        f"rivet run -e {' -e '.join(INCREMENTAL)}   (after {added.orders} orders were written or moved on)",
+        summary_text(second, width=width()),
+    )
     if json:
         out.json({"directory": str(directory), "plan": str(plan_file), "first": first.as_dict(), "second": second.as_dict()})
     else:

@@ -211,7 +211,7 @@ def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) 
     if campaign.waves.asked > 1 and campaign.price.share >= 0.01:
         hints.append(
             f"{campaign.waves.asked} waves cost {campaign.price.share:+.0%}, "
-            f"{campaign.price.extra_seconds:.0f} s, against a pool"
+            f"{campaign.price.extra_seconds:.1f} s, against a pool"
         )
     return CampaignPlan(
         policy=PolicyChoice(name=campaign.policy, workers=campaign.capacities.workers),
