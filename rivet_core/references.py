@@ -96,8 +96,8 @@ def locate_state(url: str, base: Path) -> str:
 def find_inline_credentials(options: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the key paths (`url`, `tls.key_password`) in `options` whose value is a credential and not a reference.
 
-    Looks at URLs and keyword strings that carry a password, and at keys whose name says that they hold a secret. The plan
-    stores where such a value stands, never the value.
+    A list that holds one is returned as a whole. Looks at URLs and keyword strings that carry a password, and at keys
+    whose name says that they hold a secret. The plan stores where such a value stands, never the value.
     """
     return tuple(_inline(options, ""))
 
@@ -109,7 +109,8 @@ def _inline(options: Mapping[str, Json], prefix: str) -> list[str]:
         if isinstance(value, dict):
             found += _inline(value, f"{path}.")
         elif isinstance(value, list):
-            found += _inline({f"{path}[{index}]": item for index, item in enumerate(value)}, "")
+            if any(_inline({key: item}, "") for item in value):
+                found.append(path)
         elif _is_secret(key, value):
             found.append(path)
     return found
@@ -139,6 +140,7 @@ def _carries_secret(key: str, value: str) -> bool:
 def _look_up(written: str, body: str | None, base: Path, environ: Mapping[str, str]) -> str:
     if body is None:
         raise ConfigError("a reference `${` has no closing `}`", hint="close it, or write `$${` for a literal `${`")
+    written = "".join(char if char.isprintable() else "?" for char in written)
     kind, colon, rest = body.partition(":")
     if not colon:
         kind, rest = "env", body

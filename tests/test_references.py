@@ -156,7 +156,8 @@ def test_references_are_seen(value: object, holds: bool) -> None:
         ({"secret_key_env": "X", "access_key_env": "Y", "credentials_file": "z.json"}, ()),
         ({"account_key": "x", "sas_token": "y"}, ("account_key", "sas_token")),
         ({"tls": {"key_password": "x", "mode": "require"}}, ("tls.key_password",)),
-        ({"hosts": ["postgresql://u:p@h/db"]}, ("hosts[0]",)),
+        ({"hosts": ["postgresql://u:p@h/db"]}, ("hosts",)),
+        ({"hosts": ["x", {"password": "y"}], "tokens": ["a"]}, ("hosts", "tokens")),
         ({"path": "./out", "bucket": "b", "compass": "north", "database": "tokens"}, ()),
     ],
 )

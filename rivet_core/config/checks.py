@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rivet_core.config.document import Document
 from rivet_core.config.model import RootModel
-from rivet_core.config.places import output_place
+from rivet_core.config.places import output_places
 from rivet_core.config.sections import suggest
 from rivet_core.facts import ExportSpec
 
@@ -30,14 +30,15 @@ def check_places(document: Document, exports: tuple[ExportSpec, ...], base: Path
     """Raise `ConfigError` for two exports that would write to one directory, naming both."""
     seen: dict[str, int] = {}
     for index, spec in enumerate(exports):
-        first = seen.setdefault(output_place(spec, base), index)
-        if first != index:
-            _, line = document.find(("exports", first, "name"))
-            raise document.error(
-                ("exports", index, "name"),
-                f"exports {exports[first].name} (line {line}) and {spec.name} write to the same place",
-                hint="rename one of them, or give one a destination of its own; {export} in a path parts them",
-            )
+        for place in output_places(spec, base):
+            first = seen.setdefault(place, index)
+            if first != index:
+                _, line = document.find(("exports", first, "name"))
+                raise document.error(
+                    ("exports", index, "name"),
+                    f"exports {exports[first].name} (line {line}) and {spec.name} write to the same place",
+                    hint="rename one of them, or give one a destination of its own",
+                )
 
 
 def check_dependencies(document: Document, exports: tuple[ExportSpec, ...]) -> None:

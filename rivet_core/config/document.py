@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rivet_core.config.nodes import Location, Mapping, Node, Sequence, key_path
+from rivet_core.config.nodes import Location, Mapping, Node, Sequence, key_path, one_line
 from rivet_core.config.parser import parse
 from rivet_core.errors import ConfigError
 
@@ -36,12 +36,12 @@ class Document:
 
     def error(self, location: Location, what: str, *, hint: str = "") -> ConfigError:
         """Return an error that begins with `path:line:` and names the key path."""
-        return ConfigError(f"{self.place(location)}{what}", hint=hint)
+        return ConfigError(f"{self.place(location)}{one_line(what)}", hint=one_line(hint))
 
     def place(self, location: Location) -> str:
         """Return `path:line: key.path: `, the beginning of a message about what stands at `location`."""
         _, line = self.find(location)
-        name = key_path(location)
+        name = one_line(key_path(location))
         return f"{self.path}:{line}: {name}: " if name else f"{self.path}:{line}: "
 
 

@@ -47,6 +47,11 @@ Node: TypeAlias = "Scalar | Sequence | Mapping"
 Location: TypeAlias = "tuple[str | int, ...]"
 
 
+def one_line(text: str) -> str:
+    """Return `text` with what does not print escaped, so that a message stays one line whatever a key is called."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
 def key_path(location: Location) -> str:
     """Return `exports[2].tuning.profile` for a location."""
     out = ""

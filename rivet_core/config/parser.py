@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from rivet_core.config.nodes import Mapping, Node, Scalar, Sequence, extent
+from rivet_core.config.nodes import Mapping, Node, Scalar, Sequence, extent, one_line
 from rivet_core.config.scalars import read_plain
 from rivet_core.errors import ConfigError
 
@@ -89,7 +89,7 @@ class _Builder:
         return root
 
     def error(self, event: Any, what: str, hint: str) -> ConfigError:
-        return ConfigError(f"{self.path}:{_line(event)}: {what}", hint=hint)
+        return ConfigError(f"{self.path}:{_line(event)}: {one_line(what)}", hint=one_line(hint))
 
     def too_deep(self, event: Any) -> ConfigError:
         return self.error(event, f"nested deeper than {MAX_DEPTH} levels", "a config needs far fewer")

@@ -9,10 +9,12 @@ import unicodedata
 from functools import lru_cache
 from pathlib import Path
 
-from rivet_core.facts import ExportSpec, Json
+from rivet_core.facts import ExportSpec
+from rivet_core.stores import segment
 
 PATH_TOKENS = ("export", "table", "source", "date", "run_id", "partition")
-_TOKEN = re.compile(r"\{(" + "|".join(PATH_TOKENS) + r")\}")
+_PATH_KEYS = ("path", "prefix")
+_TOKEN = re.compile(r"(?<!\$)\{(" + "|".join(PATH_TOKENS) + r")\}")
 _ANY_TOKEN = re.compile(r"(?<!\$)\{([^{}]*)\}")
 
 
@@ -21,29 +23,39 @@ def tokens(template: str) -> list[str]:
     return _ANY_TOKEN.findall(template)
 
 
-def output_place(spec: ExportSpec, base: Path) -> str:
-    """Return a text that is equal for two exports exactly when they would write to the same directory.
+def output_places(spec: ExportSpec, base: Path) -> frozenset[str]:
+    """Return the directories that belong to an export alone: that of its runs, and that of its `_rivet/current.json`.
 
     Compares as the least discerning store does: without case, Unicode composed, trailing dots and spaces dropped. `{date}`,
-    `{run_id}` and `{partition}` stay, since they part runs and not exports. A template without `{export}` and `{table}` gets a
-    directory named after the export.
+    `{run_id}` and `{partition}` part runs and not exports, so they stay. Runs lie below a directory named after the export
+    unless the template has `{export}` or `{table}`; `current.json` always does, below what stands before the first token.
     """
-    values = {"export": spec.name, "table": spec.table or spec.name, "source": spec.source}
+    if spec.destination.type == "stdout":
+        return frozenset({"stdout"})
+    values = {"export": segment(spec.name), "table": segment(spec.table or spec.name), "source": segment(spec.source)}
+    runs = root = ""
     named = False
-    options: dict[str, Json] = {}
-    for key, value in sorted(spec.destination.options.items()):
-        if isinstance(value, str) and key in {"path", "prefix"}:
-            named = named or bool(re.search(r"\{(?:export|table)\}", value))
-            filled = _TOKEN.sub(lambda match: values.get(match[1], match[0]), value)
-            options[key] = _canonical_path(filled, base if key == "path" else None)
-        else:
-            options[key] = value
-    directory = "" if named or spec.destination.type == "stdout" else _fold(spec.name)
-    return json.dumps([spec.destination.type, options, directory], sort_keys=True, ensure_ascii=False)
+    for key in _PATH_KEYS:
+        written = spec.destination.options.get(key)
+        if isinstance(written, str):
+            named = named or bool({"export", "table"}.intersection(tokens(written)))
+            relative_to = base if key == "path" else None
+            runs += _canonical(_TOKEN.sub(lambda match: values.get(match[1], match[0]), written), relative_to)
+            root += _canonical(_before_tokens(written), relative_to)
+    own = "/" + _fold(values["export"])
+    rest = {key: value for key, value in spec.destination.options.items() if key not in _PATH_KEYS}
+    store = json.dumps([spec.destination.type, rest], sort_keys=True, ensure_ascii=False)
+    return frozenset({f"{store} {runs}{'' if named else own}", f"{store} {root}{own}"})
+
+
+def _before_tokens(template: str) -> str:
+    pieces = template.split("/")
+    first = next((place for place, piece in enumerate(pieces) if _TOKEN.search(piece)), len(pieces))
+    return "/".join(pieces[:first]) or ("/" if template.startswith("/") else "")
 
 
 @lru_cache(maxsize=1024)
-def _canonical_path(path: str, base: Path | None) -> str:
+def _canonical(path: str, base: Path | None) -> str:
     if "://" in path or "${" in path:
         normal = path.rstrip("/")
     elif base is None:

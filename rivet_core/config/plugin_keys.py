@@ -23,7 +23,7 @@ from rivet_core.plugins.registry import PUBLISHED
 from rivet_core.references import holds_reference
 
 _OWN: dict[str, type[BaseModel]] = {"source": SourceModel, "destination": DestinationModel}
-_ELSEWHERE = frozenset({"mongo", "mongodb", "mssql", "sqlserver", "oracle", "gcs", "azure", "stdout"})
+_ELSEWHERE = frozenset({"mongo", "mongodb", "mssql", "sqlserver", "oracle", "gcs", "azure"})
 """Types of the Rust tool that no plugin of ours brings."""
 
 

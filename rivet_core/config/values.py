@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from rivet_core.config.quantities import read_date, read_deadline, read_size, read_span
+from rivet_core.stores import segment
 
 MAX_NAME_BYTES = 200
 MAX_POINTS = 40
@@ -34,8 +35,8 @@ def read_name(value: object) -> str:
         raise ValueError("must be usable as the name of a directory: no / or \\, no control characters, not . or ..")
     if text != text.strip():
         raise ValueError("must not begin or end with a space")
-    if len(text.encode()) > MAX_NAME_BYTES:
-        raise ValueError(f"must be at most {MAX_NAME_BYTES} bytes long")
+    if len(segment(text).encode()) > MAX_NAME_BYTES:
+        raise ValueError(f"must be at most {MAX_NAME_BYTES} bytes long, as the name of a directory")
     return text
 
 

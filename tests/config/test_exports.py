@@ -278,6 +278,9 @@ SAME: list[tuple[str, str]] = [
     ("{name: a, table: t, destination: {path: './x/{table}'}}", "{name: b, table: t, destination: {path: 'x/{table}/'}}"),
     ("{name: a, table: t, destination: {path: 'x/{table}'}}", "{name: b, table: T, destination: {path: 'X/{table}'}}"),
     ("{name: a, table: t, destination: {path: 'x/a/{export}'}}", "{name: A, table: t, destination: {path: 'x/{export}/a'}}"),
+    ("{name: a, table: t, destination: {path: 'x/{table}'}}", "{name: A, table: u, destination: {path: 'x/{table}'}}"),
+    ("{name: a, table: b, destination: {path: 'x/{table}'}}", "{name: b, table: u, destination: {path: x}}"),
+    ("{name: a, table: t, destination: {path: 'x/{date}'}}", "{name: A, table: u, destination: {path: 'x/{date}'}}"),
     ("{name: a, table: t, destination: {type: stdout}}", "{name: b, table: t, destination: {type: stdout}}"),
     (
         "{name: a, table: t, destination: {type: s3, bucket: b, prefix: 'p/{table}'}}",

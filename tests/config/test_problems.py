@@ -35,6 +35,7 @@ AFTER_HEAD: list[tuple[str, str, str]] = [
     ("    zzzzzz: 1\n", "6: exports[0].zzzzzz: unknown key", "rivet schema config"),
     ("state: {zzzz: 1}\n", "6: state", ""),
     ("  - nmae: b\n    table: b\n", "6: exports[1].nmae: unknown key", "did you mean `name`?"),
+    ('    "chunk\\nsize": 5\n', "6: exports[0].chunk\\nsize: unknown key", "did you mean `chunk_size`?"),
     ("    value: {tear: high}\n", "6: exports[0].value.tear: unknown key", "did you mean `tier`?"),
     ("    tuning: {profil: safe}\n", "6: exports[0].tuning.profil: unknown key", "did you mean `profile`?"),
     (
@@ -206,8 +207,8 @@ def test_a_problem_behind_a_merge_names_the_line_of_the_anchor(refuse: Refuse) -
 
 @pytest.mark.parametrize(
     "name",
-    ["a/b", "a\\b", ".", "..", "a\0b", "a\nb", "\x7f", "\x85", " a", "a ", "", "x" * 201, "\u00e9" * 101],
-    ids=range(13),
+    ["a/b", "a\\b", ".", "..", "a\0b", "a\nb", "\x7f", "\x85", " a", "a ", "", "x" * 201, "\u00e9" * 101, ":" * 100],
+    ids=range(14),
 )
 def test_names_must_be_usable_as_a_directory(refuse: Refuse, name: str) -> None:
     import json
