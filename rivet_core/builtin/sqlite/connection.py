@@ -20,8 +20,13 @@ from rivet_core.errors import SourceError
 MAGIC = b"SQLite format 3\0"
 _WAL = 2
 _HEADER_BYTES = 100
+_NO_LIMIT = 86_400.0
+"""A day: SQLite takes no wait without an end."""
 _PROGRESS_STEPS = 100_000
 """Virtual machine steps between two looks at the clock: some milliseconds, too few to be seen in a profile."""
+
+LOCK_SECONDS = 5.0
+"""How long planning waits for a writer's lock; reading waits as its tuning says."""
 
 WAIT_SECONDS = 600.0
 """How long a thread waits for a connection of a session that is at its limit."""
@@ -32,7 +37,7 @@ Signature = tuple[int, int, int, int, int]
 class Connection:
     """One open connection. `raw` is the driver's; use it from one thread at a time."""
 
-    def __init__(self, path: Path, *, busy_seconds: float = 5.0) -> None:
+    def __init__(self, path: Path, lock_seconds: float) -> None:
         self.path = path
         self._deadline = float("inf")
         self._cancelled = False
@@ -41,7 +46,9 @@ class Connection:
         self.immutable = _unused_wal(path)
         uri = f"{path.as_uri()}?mode=ro{'&immutable=1' if self.immutable else ''}"
         try:
-            self.raw = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=busy_seconds)
+            self.raw = sqlite3.connect(
+                uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_wait(lock_seconds)
+            )
             self.raw.execute("PRAGMA query_only = ON").close()
             self.raw.execute("SELECT count(*) FROM sqlite_master").close()
         except sqlite3.Error as error:
@@ -61,8 +68,8 @@ class Connection:
         self._deadline = time.monotonic() + seconds if seconds else float("inf")
 
     def wait_for_locks(self, seconds: float) -> None:
-        """Wait at most this long for a writer's lock; 0 as in `lock_timeout` waits a day, which is forever for a file."""
-        self.raw.execute(f"PRAGMA busy_timeout = {int(min(seconds or 86_400, 86_400) * 1000)}").close()
+        """Wait at most this long for a writer's lock; 0 means no limit, as in `lock_timeout`."""
+        self.raw.execute(f"PRAGMA busy_timeout = {int(_wait(seconds) * 1000)}").close()
 
     @property
     def cancelled(self) -> bool:
@@ -144,8 +151,20 @@ class Pool:
     def _held(self) -> int:
         return len(self._idle) + len(self._busy) + self._opening
 
-    def acquire(self) -> Connection:
-        """Return a connection of one's own. Raises `SourceError` when the file cannot be opened or none comes free."""
+    def acquire(self, lock_seconds: float = LOCK_SECONDS) -> Connection:
+        """Return a connection of one's own that waits this long for locks; see `Connection.wait_for_locks`.
+
+        Raises `SourceError` when the file cannot be opened or no connection comes free.
+        """
+        connection = self._take(lock_seconds)
+        try:
+            connection.wait_for_locks(lock_seconds)
+        except BaseException:
+            self.release(connection, broken=True)
+            raise
+        return connection
+
+    def _take(self, lock_seconds: float) -> Connection:
         deadline = time.monotonic() + WAIT_SECONDS
         with self._changed:
             while True:
@@ -168,7 +187,7 @@ class Pool:
                         error_class="limit",
                     )
         try:
-            connection = open_connection(self.path)
+            connection = open_connection(self.path, lock_seconds)
         except BaseException:
             with self._changed:
                 self._opening -= 1
@@ -222,7 +241,7 @@ class Pool:
             self._changed.notify_all()
 
 
-def open_connection(path: Path) -> Connection:
+def open_connection(path: Path, lock_seconds: float = LOCK_SECONDS) -> Connection:
     """Open `path` read-only. Raises `SourceError` when it is missing, no file, not readable or not a database."""
     try:
         with path.open("rb") as file:
@@ -245,7 +264,11 @@ def open_connection(path: Path) -> Connection:
         ) from None
     if head and head != MAGIC:
         raise source_error(_not_a_database(), path)
-    return Connection(path)
+    return Connection(path, lock_seconds)
+
+
+def _wait(seconds: float) -> float:
+    return min(seconds, _NO_LIMIT) if seconds > 0 else _NO_LIMIT
 
 
 def _not_a_database() -> sqlite3.DatabaseError:

@@ -66,9 +66,8 @@ class SqliteSession:
 
     def read(self, spec: ReadSpec, unit: Unit) -> SqliteStream:
         """Start reading one unit in a read transaction of its own."""
-        connection = self._pool.acquire()
+        connection = self._pool.acquire(spec.tuning.lock_timeout_seconds)
         try:
-            connection.wait_for_locks(spec.tuning.lock_timeout_seconds)
             connection.execute("BEGIN")
             return self._stream(connection, spec, unit)
         except sqlite3.Error as error:
