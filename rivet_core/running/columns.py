@@ -58,7 +58,7 @@ def row_hashes(batch: pa.RecordBatch) -> pa.Array:
     text = pa.large_string()
     fields = [pc.fill_null(field_text(column), "") for column in batch.columns]
     lines = pc.binary_join_element_wise(*fields, pa.scalar(",", text)) if len(fields) > 1 else fields[0]
-    hashes = [xxhash.xxh3_64_intdigest(line) for line in lines.to_pylist()]
+    hashes = [xxhash.xxh3_64_intdigest(line) for line in lines.cast(pa.large_binary()).to_pylist()]
     return pa.array([value - (1 << 64) if value >> 63 else value for value in hashes], pa.int64())
 
 

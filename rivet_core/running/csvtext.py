@@ -30,8 +30,7 @@ class CsvFile:
     def __init__(self, part: Part, schema: pa.Schema, spec: ExportSpec) -> None:
         self._part = part
         self._statistics = ColumnStatistics(schema, bounds=True)
-        header = quoted(pa.array([field.name for field in schema], _TEXT))
-        part.write((",".join(header.to_pylist()) + EOL).encode())
+        part.write((",".join(_header(field.name) for field in schema) + EOL).encode("utf-8", "surrogatepass"))
 
     def add(self, batches: list[pa.RecordBatch]) -> None:
         """Append the rows."""
@@ -103,6 +102,12 @@ def quoted(text: pa.Array) -> pa.Array:
     mark, nothing = pa.scalar('"', _TEXT), pa.scalar("", _TEXT)
     wrapped = pc.binary_join_element_wise(mark, pc.replace_substring(text, '"', '""'), mark, nothing)
     return pc.if_else(needs, wrapped, text)
+
+
+def _header(name: str) -> str:
+    # In plain Python: pa.array() of a list would import pandas where that is installed, which takes longer than a small export.
+    needs = not name or name != name.strip() or any(char in name for char in '",\r\n')
+    return '"' + name.replace('"', '""') + '"' if needs else name
 
 
 def clock(micros: int) -> str:

@@ -125,7 +125,8 @@ def group_limits(spec: ExportSpec) -> tuple[int, int | None]:
     size = int(_number(spec, "target_row_group_mb", ROW_GROUP_BYTES / mib) * mib)
     size = min(size, int(_number(spec, "max_row_group_mb", size / mib) * mib))
     if spec.max_file_size:
-        size = min(size, max(mib, spec.max_file_size))
+        # A file is closed when one more group like the last would pass its limit, so a group must be a fraction of it.
+        size = min(size, max(mib // 16, spec.max_file_size // 4))
     rows = spec.parquet.get("row_group_rows")
     fixed = spec.parquet.get("row_group_strategy") in (None, "fixed_rows") and isinstance(rows, int)
     return max(1, size), int(str(rows)) if fixed else None

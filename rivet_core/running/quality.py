@@ -49,7 +49,7 @@ class Uniqueness:
             if name in self.given_up:
                 continue
             column = batch.column(name)
-            text = field_text(column.filter(pc.is_valid(column)))
+            text = field_text(column.filter(pc.is_valid(column))).cast(pa.large_binary())
             into.append((name, [xxhash.xxh3_64_intdigest(value) for value in text.to_pylist()]))
 
     def take(self, collected: list[tuple[str, list[int]]]) -> None:

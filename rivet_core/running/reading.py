@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from rivet_core.api import RecordStream, SourceSession
-from rivet_core.errors import IntegrityError, SourceError
+from rivet_core.errors import IntegrityError, InternalError, SourceError
 from rivet_core.facts import Mode, NullCursor, Unit, UnitKind
 from rivet_core.running.columns import AddedColumns
 from rivet_core.running.drift import check_drift, schema_json
@@ -103,6 +103,7 @@ class UnitReader:
             and self._task.spec.mode is Mode.INCREMENTAL
             and self._task.spec.null_cursor is NullCursor.FAIL
         )
+        delivered = 0
         try:
             for batch in stream:
                 self._check()
@@ -117,6 +118,7 @@ class UnitReader:
                 if unique and unique.columns:
                     unique.collect(batch, hashes)
                 writer.write(added.extend(batch))
+                delivered += batch.num_rows
                 self._progress(batch.num_rows, batch.nbytes)
             self._check()
             marks, counts = stream.marks, dict(stream.counts)
@@ -124,11 +126,16 @@ class UnitReader:
         except BaseException:
             writer.abort()
             raise
+        written = sum(part.rows for part in parts)
+        if written != delivered:
+            raise InternalError(
+                f"{self._task.name}: {delivered} rows were read and {written} written", hint="please report this bug"
+            )
         if unique:
             unique.take(hashes)
         return UnitRecord(
             unit=unit.index,
-            rows=sum(part.rows for part in parts),
+            rows=written,
             bytes=sum(part.bytes for part in parts),
             parts=parts,
             marks=marks,

@@ -144,8 +144,8 @@ class Encoder:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take rows in."""
         for partition, rows in self._partitioner.split(batch):
-            part = self._open.get(partition) or self._start(partition)
-            for piece in self._pieces(part, rows):
+            for piece in self._pieces(rows):
+                part = self._open.get(partition) or self._start(partition)
                 part.hold(piece)
                 if part.held_bytes >= self._group_bytes or (self._group_rows and part.held_rows >= self._group_rows):
                     self._flush(part)
@@ -167,7 +167,7 @@ class Encoder:
             part.file.abandon()
         self._open.clear()
 
-    def _pieces(self, part: _OpenPart, rows: pa.RecordBatch) -> list[pa.RecordBatch]:
+    def _pieces(self, rows: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Cut a batch where it passes the row group's limit, so that a small `max_file_size` or row count holds."""
         size = max(1, rows.nbytes // max(1, rows.num_rows))
         limit = max(1, self._group_bytes // size)
@@ -239,6 +239,8 @@ class _OpenPart:
         self._held: list[pa.RecordBatch] = []
 
     def hold(self, batch: pa.RecordBatch) -> None:
+        if not self.part.is_open:
+            raise RuntimeError(f"rows for {self.part.key} after it was closed")
         self._held.append(batch)
         self.held_rows += batch.num_rows
         self.held_bytes += batch.nbytes

@@ -1,4 +1,4 @@
-"""A project on disk: a SQLite source, a config, real plans, real applies, and the dataset read back by an independent reader."""
+"""A project on disk: a SQLite source, a config, real plans, real applies, and the dataset read back by another reader."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ from rivet_core.artifact import read_plan
 from rivet_core.errors import RivetError
 from rivet_core.plugins import load_plugins
 from rivet_core.running import ApplyOptions, apply_plan
-options = json.loads(sys.argv[2])
+options = ApplyOptions(**json.loads(sys.argv[2]))
+def show(event):
+    print(json.dumps(event.as_dict()), flush=True)
 try:
-    outcome = apply_plan(read_plan(Path(sys.argv[1])), load_plugins(), ApplyOptions(**options), lambda e: print(json.dumps(e.as_dict()), flush=True))
+    outcome = apply_plan(read_plan(Path(sys.argv[1])), load_plugins(), options, show)
 except RivetError as error:
     print(json.dumps(error.as_dict()))
     sys.exit(error.exit_code)
@@ -122,7 +124,9 @@ class Project:
     def rows(self, export: str, *columns: str) -> list[tuple[Any, ...]]:
         table = self.table(export)
         names = columns or table.column_names
-        return sorted(zip(*(table.column(name).to_pylist() for name in names), strict=True), key=repr) if table.num_columns else []
+        return (
+            sorted(zip(*(table.column(name).to_pylist() for name in names), strict=True), key=repr) if table.num_columns else []
+        )
 
     def state(self) -> StateStore:
         return read_state("sqlite:///.rivet/state.db", base=self.root)
@@ -144,7 +148,9 @@ def shop(project: Project) -> Project:
         "CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER, updated_at TIMESTAMP);"
         "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);"
     )
-    project.fill("orders", [(i, i * 10, None if i % 50 == 0 else f"2024-01-01 00:{i // 60:02d}:{i % 60:02d}") for i in range(1, 301)])
+    project.fill(
+        "orders", [(i, i * 10, None if i % 50 == 0 else f"2024-01-01 00:{i // 60:02d}:{i % 60:02d}") for i in range(1, 301)]
+    )
     project.fill("customers", [(i, f"name {i}") for i in range(1, 101)])
     return project
 
