@@ -69,6 +69,15 @@ class Work:
         return max(1, self.p90_bytes // REFERENCE_RATE)
 
 
+def size_signals(facts: ExportFacts, work: Work) -> tuple[Evidence, ...]:
+    """Return every signal that the work and the sizes beside it were computed from, for a reason to cite."""
+    found = [*work.evidence[:1], *work.delta_evidence]
+    found += [one for one in (work.table_bytes, work.table_rows) if one is not None and one not in found]
+    if work.width_known and facts.table.avg_width:
+        found.append(Evidence(signal="avg_width", value=work.width, unit="B", source="catalog", observed_at=None, quality=99))
+    return tuple(dict.fromkeys(found))
+
+
 _UNITS = {"kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
@@ -156,9 +165,11 @@ def _select(facts: ExportFacts) -> Work:
     size = bytes_found[0] if bytes_found else None
     row_count, byte_count = number(rows), number(size)
     trusted = facts.server.role is not Role.STANDBY
+    # The rows that the change counters speak about are the catalog's own, never a count from elsewhere.
+    counted = next((number(evidence) for evidence in table.rows if usable(evidence)), None)
 
     def support(evidence: Evidence) -> int:
-        return confidence_of(evidence, facts.as_of, rows=row_count, trust_changes=trusted)
+        return confidence_of(evidence, facts.as_of, rows=counted, trust_changes=trusted)
 
     delta_mode = reads_delta(facts)
     width, width_known = _width(facts, row_count, byte_count)

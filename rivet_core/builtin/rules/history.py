@@ -16,7 +16,7 @@ from rivet_core.planning.curve import GIB, REFERENCE_RATE, curve
 from rivet_core.planning.runs import RunSummary, duration_ms, ended_at, percentile
 from rivet_core.planning.taxonomy import TAXONOMY, reason
 from rivet_core.planning.wording import size_text, span_text
-from rivet_core.planning.work import Work, reads_delta, select_work
+from rivet_core.planning.work import Work, reads_delta, select_work, size_signals
 
 FADE_DAYS = 30
 OVERHEAD_MS = 5000
@@ -115,7 +115,6 @@ def _slow(facts: ExportFacts, work: Work) -> Reason | None:
     size = work.delta_bytes if reads_delta(facts) else work.size
     if work.run_ms is None or size is None:
         return None
-    signals = [one for one in (work.table_bytes, work.table_rows) if one is not None and one not in work.evidence]
     took, explained = work.run_ms[1], OVERHEAD_MS + size * 1000 // REFERENCE_RATE
     if took <= 2 * explained:
         return None
@@ -127,7 +126,7 @@ def _slow(facts: ExportFacts, work: Work) -> Reason | None:
     return reason(
         "RV605",
         f"Slower than its size explains: {per_gib}, against {span_text(GIB / REFERENCE_RATE)} per GiB.",
-        evidence=(*work.evidence, *signals),
+        evidence=size_signals(facts, work),
         remedy="check the index, the network and locks",
     )
 

@@ -16,7 +16,7 @@ from rivet_core.planning.remedies import create_index
 from rivet_core.planning.suggest import table_size
 from rivet_core.planning.taxonomy import TAXONOMY, reason
 from rivet_core.planning.wording import size_text
-from rivet_core.planning.work import select_work
+from rivet_core.planning.work import select_work, size_signals
 
 SORT_MEMORY = 4 * MIB
 """What a server sorts in memory: PostgreSQL's default work_mem; MySQL's sort buffer is smaller."""
@@ -44,16 +44,13 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
     ]
     if facts.spec.mode in (Mode.INCREMENTAL, Mode.CHUNKED):
         sorted_bytes = work.delta_bytes if work.delta_bytes is not None else size
-        signals = (*work.delta_evidence, *(one for one in (work.table_bytes, work.table_rows) if one is not None))
-        if facts.table.avg_width:
-            signals = (*signals, catalog("avg_width", facts.table.avg_width, "B"))
         if sorted_bytes is None or sorted_bytes > SORT_MEMORY:
             amount = "an unknown amount" if sorted_bytes is None else size_text(sorted_bytes)
             found.append(
                 reason(
                     "RV203",
                     f"The order by {', '.join(columns)} cannot come from an index: the server sorts {amount}.",
-                    evidence=[*evidence, *signals],
+                    evidence=[*evidence, *size_signals(facts, work)],
                     remedy=remedy,
                     potential=TAXONOMY["RV203"].points,
                 )

@@ -31,7 +31,8 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
     table = facts.table
     if table.kind is RelationKind.PARTITIONED or table.partitions:
         largest = f"; the largest is {table.largest_partition}" if table.largest_partition else ""
-        found.append(reason("RV106", f"{len(table.partitions)} partitions{largest}.", remedy="export by partition"))
+        count = f"{len(table.partitions)} partitions" if table.partitions else "Partitioned"
+        found.append(reason("RV106", f"{count}{largest}.", remedy="export by partition"))
     size, rows = work.size, work.rows
     if size is not None and rows is not None and size < SMALL_BYTES and rows < SMALL_ROWS:
         held = [evidence for evidence in (work.table_bytes, work.table_rows) if evidence is not None]

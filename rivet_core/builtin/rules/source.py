@@ -8,7 +8,7 @@ from rivet_core.builtin.rules.signals import declared, live
 from rivet_core.facts import ExportFacts, Reason, Role
 from rivet_core.planning.taxonomy import TAXONOMY, reason
 from rivet_core.planning.wording import count_text, span_text
-from rivet_core.planning.work import select_work
+from rivet_core.planning.work import select_work, size_signals
 
 LONG_TRANSACTION = 1800
 PURGE_BACKLOG = 1_000_000
@@ -51,7 +51,7 @@ def _conflict(facts: ExportFacts) -> Reason | None:
         evidence=[
             live(facts, "hot_standby_feedback", False),
             live(facts, "max_standby_streaming_delay", delay, "s"),
-            *work.evidence[:1],
+            *size_signals(facts, work),
         ],
         remedy="hot_standby_feedback = on (bloat on the primary instead), or smaller units",
         potential=TAXONOMY["RV705"].points,
