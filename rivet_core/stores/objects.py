@@ -1,7 +1,8 @@
 """Object stores through fsspec: a key appears whole or not at all, and an upload that fails leaves no billed parts (O04).
 
 A small file is one put. A larger one is a multipart upload opened with `autocommit=False`: `commit()` completes it, `discard()`
-aborts it. What an fsspec filesystem has to offer for that is `open(path, "wb", autocommit=False)`, `pipe_file`, `info`, `find`.
+aborts it. Filesystems without that (sftp, webdav, memory) get a temporary key that is moved. What an fsspec filesystem has to
+offer is `open`, `pipe_file`, `info`, `find`, `rm_file` and `mv`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import xxhash
+from fsspec.spec import AbstractBufferedFile
 
 from rivet_core.api import Target
 from rivet_core.errors import BusyError, DestinationError
@@ -23,6 +25,10 @@ BLOCK = 16 << 20
 """Bytes held before a file becomes a multipart upload, and the size of its pieces (S3 asks for at least 5 MiB)."""
 
 
+UPLOADS: dict[type, bool] = {}
+"""Kinds of filesystem that were seen to have no upload that only `commit` completes."""
+
+
 class ObjectPart(Part):
     """Bytes on their way to one key."""
 
@@ -30,18 +36,33 @@ class ObjectPart(Part):
         super().__init__(key, where)
         self._path = path
         self._filesystem = filesystem
+        folder, _, name = path.rpartition("/")
+        self._temporary = f"{folder}/.{name}.tmp"
         self._held = bytearray()
         self._upload: Any = None
+        self._uploads = UPLOADS.get(type(filesystem), True)
 
     def _append(self, data: memoryview) -> None:
         if self._upload is None and len(self._held) + data.nbytes < BLOCK:
             self._held += data
             return
         if self._upload is None:
-            self._upload = self._filesystem.open(self._path, "wb", block_size=BLOCK, autocommit=False)
+            self._upload = self._begin()
             self._upload.write(bytes(self._held))
             self._held.clear()
         self._upload.write(data)
+
+    def _begin(self) -> Any:
+        upload = self._filesystem.open(
+            self._path if self._uploads else self._temporary, "wb", block_size=BLOCK, autocommit=False
+        )
+        if self._uploads and not isinstance(upload, AbstractBufferedFile):
+            # It ignores autocommit: what is under the final key now is an empty file that somebody could take for the whole.
+            self._uploads = UPLOADS[type(self._filesystem)] = False
+            upload.close()
+            self._filesystem.rm_file(self._path)
+            return self._begin()
+        return upload
 
     def _publish(self) -> None:
         if self._upload is None:
@@ -50,7 +71,10 @@ class ObjectPart(Part):
             return
         self._upload.close()
         # The bytes are there; completing is idempotent, so throttling here must not cost another read of the source (O05).
-        self._attempt(self._upload.commit)
+        if self._uploads:
+            self._attempt(self._upload.commit)
+        else:
+            self._attempt(lambda: self._filesystem.mv(self._temporary, self._path))
 
     def _attempt(self, action: Any) -> None:
         def once() -> None:
@@ -81,9 +105,14 @@ class ObjectPart(Part):
             self._held.clear()
             return
         with contextlib.suppress(Exception):
-            self._upload.discard()
+            if self._uploads:
+                self._upload.discard()
+            else:
+                self._upload.close()
+                self._filesystem.rm_file(self._temporary)
         # fsspec files complete themselves when they are closed by the garbage collector; this one must not.
-        self._upload.closed = True
+        with contextlib.suppress(AttributeError):
+            self._upload.closed = True
         self._upload = None
 
 

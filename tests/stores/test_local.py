@@ -1,0 +1,84 @@
+"""Local disk: what goes wrong there, and what it is called."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from rivet_core.builtin.local import LocalOptions, open_local
+from rivet_core.errors import BusyError, DestinationError
+from rivet_core.stores import open_store
+
+
+def local_store(path):
+    return open_store(open_local(LocalOptions.model_validate({"path": str(path)})))
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+from rivet_core.builtin.local import LocalOptions, open_local
+from rivet_core.errors import DestinationError
+from rivet_core.stores import open_store
+store = open_store(open_local(LocalOptions.model_validate({"path": sys.argv[1]})))
+try:
+    with store.write("a.bin") as part:
+        part.write(b"x" * 200_000)
+        part.commit()
+except DestinationError as error:
+    print(error.error_class, error.message)
+"""
+
+
+def test_o03_no_space_left(tmp_path):
+    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == f"full cannot write {tmp_path}/a.bin: no space left", done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_path_is_a_file(tmp_path):
+    (tmp_path / "out").write_text("x")
+    with pytest.raises(DestinationError, match="out"):
+        local_store(tmp_path / "out").check()
+    with pytest.raises(DestinationError, match="out"):
+        local_store(tmp_path / "out").write("a/b")
+
+
+def test_permission_denied(tmp_path):
+    # A pathname that not even root may write to.
+    place = "/proc/1/fd" if os.geteuid() == 0 else str(tmp_path / "locked")
+    if os.geteuid() != 0:
+        (tmp_path / "locked").mkdir(mode=0o555)
+    with pytest.raises(DestinationError, match=place) as caught:
+        local_store(place).check()
+    assert caught.value.error_class in ("permission", "missing")
+    assert caught.value.hint
+
+
+def test_check_leaves_nothing(local, tmp_path):
+    local.check()
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_emptied_directories_go_but_never_the_root(local, tmp_path):
+    local.put("a/b/c.bin", b"1")
+    local.delete(["a/b/c.bin"])
+    assert list((tmp_path / "out").iterdir()) == []
+    assert (tmp_path / "out").is_dir()
+
+
+def test_of_many_writers_one_replaces(local, tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def write(number):
+        try:
+            local_store(tmp_path / "out").replace("c.json", f"{number}".encode(), None)
+        except BusyError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(write, range(16))) == 1

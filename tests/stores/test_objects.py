@@ -1,0 +1,126 @@
+"""Object stores: throttling, lost answers, and uploads that must not be left behind."""
+
+from __future__ import annotations
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from rivet_core.api import StoreCapabilities, Target
+from rivet_core.errors import BusyError, DestinationError
+from rivet_core.stores import open_store
+from rivet_core.stores.objects import BLOCK
+
+
+class Flaky(MemoryFileSystem):
+    """A filesystem that answers the next calls with errors; `done` says whether it did the work all the same."""
+
+    protocol = "flaky"
+    cachable = False
+
+    def __init__(self):
+        super().__init__()
+        self.store = {}
+        self.pseudo_dirs = [""]
+        self.failures = []
+        self.puts = 0
+
+    def pipe_file(self, path, value, mode="overwrite", **kwargs):
+        self.puts += 1
+        etag = kwargs.pop("IfMatch", None)
+        if mode == "create" and self.exists(path):
+            raise FileExistsError(path)
+        if etag is not None and (not self.exists(path) or self.info(path)["ETag"] != etag):
+            raise OSError("An error occurred (PreconditionFailed) when calling PutObject")
+        error, done = self.failures.pop(0) if self.failures else (None, True)
+        if done:
+            with self.open(path, "wb") as file:
+                file.write(value)
+        if error is not None:
+            raise error
+
+    def info(self, path, **kwargs):
+        found = super().info(path, **kwargs)
+        if found["type"] == "file":
+            found["ETag"] = str(hash(self.cat_file(path)))
+        return found
+
+
+@pytest.fixture
+def flaky(monkeypatch):
+    monkeypatch.setattr("tenacity.nap.time.sleep", lambda seconds: None)
+    return Flaky()
+
+
+def store_of(filesystem, *, conditional=True):
+    capabilities = StoreCapabilities(atomic_replace=True, conditional_put=conditional, list_after_write=True)
+    return open_store(Target(filesystem=filesystem, root="/bucket/p", url_prefix="s3://bucket/p", capabilities=capabilities))
+
+
+def slow_down():
+    return OSError("An error occurred (SlowDown) when calling the PutObject operation (reached max retries: 0)")
+
+
+def test_o05_a_throttled_put_is_tried_again(flaky):
+    flaky.failures = [(slow_down(), False)] * 3
+    assert store_of(flaky).put("a.bin", b"1").bytes == 1
+    assert store_of(flaky).read("a.bin") == b"1"
+
+
+def test_a_lost_answer_is_read_back(flaky):
+    flaky.failures = [(TimeoutError("read timed out"), True)]
+    store_of(flaky).put("a.bin", b"1")
+    assert flaky.puts == 1
+
+
+def test_a_lost_answer_to_the_commit_is_read_back(flaky):
+    store = store_of(flaky)
+    store.replace("c.json", b"1", None)
+    flaky.failures = [(ConnectionResetError("reset"), True)]
+    store.replace("c.json", b"2", store.current("c.json"))
+    assert store.read("c.json") == b"2"
+
+
+def test_conditional_replace(flaky):
+    store = store_of(flaky)
+    store.replace("c.json", b"1", None)
+    first = store.current("c.json")
+    store.replace("c.json", b"2", first)
+    with pytest.raises(BusyError):
+        store.replace("c.json", b"3", first)
+    with pytest.raises(BusyError):
+        store.replace("c.json", b"3", None)
+    assert [entry.key for entry in store.files("")] == ["c.json"]
+
+
+def test_missing_credentials_are_permission_and_not_tried_again(flaky):
+    class NoCredentialsError(Exception):
+        pass
+
+    flaky.failures = [(NoCredentialsError("Unable to locate credentials"), False)] * 9
+    with pytest.raises(DestinationError) as caught:
+        store_of(flaky).put("a.bin", b"1")
+    assert (caught.value.error_class, caught.value.transient, flaky.puts) == ("permission", False, 1)
+    assert "s3://bucket/p/a.bin" in caught.value.message
+
+
+def test_a_lock_object_guards_stores_without_conditions(flaky):
+    store = store_of(flaky, conditional=False)
+    store.replace("c.json", b"1", None)
+    import json
+    import time
+
+    store.put("c.json.lock", json.dumps({"owner": "x", "host": "other", "pid": 7, "at": time.time()}).encode())
+    with pytest.raises(BusyError, match="process 7 on other"):
+        store.replace("c.json", b"2", store.current("c.json"))
+    store.put("c.json.lock", json.dumps({"owner": "x", "host": "other", "pid": 7, "at": time.time() - 120}).encode())
+    store.replace("c.json", b"2", store.current("c.json"))
+    assert store.read("c.json") == b"2"
+
+
+def test_o04_an_upload_that_fails_is_aborted():
+    filesystem = fsspec.filesystem("memory")
+    store = store_of(filesystem)
+    with store.write("big.bin") as part:
+        part.write(b"x" * (2 * BLOCK))
+    assert store.size("big.bin") is None
