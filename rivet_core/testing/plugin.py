@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rivet_core.testing.s3 import S3Bucket, S3Server
     from rivet_core.testing.standby import StandbyServer
 
+pytest.register_assert_rewrite("rivet_core.testing.conformance", "rivet_core.testing.project")
+
 REQUIRE_VARIABLE = "RIVET_REQUIRE_SERVICES"
 MISSING = "missing server: "
 
