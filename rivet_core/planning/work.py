@@ -184,7 +184,7 @@ def _select(facts: ExportFacts) -> Work:
         delta_bytes = _delta_bytes(facts, delta_rows, row_count, byte_count)
 
     supports = [support(e) if not delta_mode else min(BOUND_CAP, support(e)) for e in bytes_found]
-    supports += [_row_support(support(e), width_known, delta_mode) for e in rows_found]
+    supports += [_row_support(support(e), bool(table.avg_width), delta_mode) for e in rows_found]
     supports += [support(e) for one in deltas for e in (one.bytes, one.rows) if e is not None and number(e) is not None]
     scan = table.scan_bytes if table.kind in _PLANNED_KINDS and table.scan_bytes and usable(table.scan_bytes) else None
     if scan is not None:

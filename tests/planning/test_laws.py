@@ -450,7 +450,10 @@ def test_l10_a_remedy_removes_its_reason_and_makes_nothing_worse(code: str) -> N
         after = judge(apply(facts))
         left = next((one for one in after.reasons if one.code == code), None)
         assert left is None, (reason, left)
-        assert getattr(after.scores, str(dimension)) <= getattr(before.scores, str(dimension))
+        if code == "RV802":  # measuring wins certainty; the truth may well be larger
+            assert after.confidence.cost >= before.confidence.cost
+        else:
+            assert getattr(after.scores, str(dimension)) <= getattr(before.scores, str(dimension))
     assert seen
 
 
