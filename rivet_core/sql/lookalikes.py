@@ -12,6 +12,9 @@ _LATIN = str.maketrans("авеёкмнорстухіјѕԁԛԝαεικνορτυ
 
 def lookalikes(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the groups of names that differ only by case, width, accents' encoding or letters drawn alike."""
+    names = list(names)
+    if all(name.isascii() for name in names) and len({name.lower() for name in names}) == len(names):
+        return []
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         groups[unicodedata.normalize("NFKC", name).casefold().translate(_LATIN)].append(name)

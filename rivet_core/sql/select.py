@@ -73,7 +73,7 @@ def select_unit(
 
 def where_unit(dialect: Dialect, *, spec: ReadSpec, unit: Unit, keys: KeyTypes) -> list[str]:
     """Return the conditions that select exactly the rows of `unit`, to be joined by AND."""
-    if unit.kind in (UnitKind.WHOLE, UnitKind.CTID):
+    if unit.kind is UnitKind.WHOLE:
         return []
     expressions = key_expressions(dialect, spec, unit)
     if unit.kind is UnitKind.NULLS:

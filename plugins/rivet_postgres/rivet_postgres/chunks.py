@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rivet_core.errors import ConfigError
-from rivet_core.facts import ColumnFacts, ReadSpec, RelationKind, TableFacts, TypeKind, Unit
+from rivet_core.facts import ColumnFacts, Mark, ReadSpec, RelationKind, TableFacts, TypeKind, Unit, UnitKind
 from rivet_core.sql.cursor_plan import ORDERED
 from rivet_core.sql.marks import MICROS_PER_DAY, date_text, micros_of, timestamp_text
 from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, MAX_UNITS, integer_cuts, tile, unit_count, value_cuts
 
 _TIMES = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 _KEYS = ORDERED | {TypeKind.TEXT}
+BLOCK_BYTES = 8192
+"""PostgreSQL's default block size; with another one the units are only less even, the last one is open."""
 UNINDEXED_BYTES = 64 << 20
 """A column that leads no index is cut only in a table smaller than this: every unit scans all of it."""
 
@@ -35,6 +37,8 @@ def chunk_units(spec: ReadSpec, table: TableFacts, keys: Callable[[str], Keys]) 
     """
     column = chunk_column(spec, table)
     rows = _rows(table)
+    if column is None and spec.snapshot == "consistent" and table.kind is RelationKind.TABLE and not _fits_one(spec, rows):
+        return block_units(spec, table, rows)
     if column is None or _fits_one(spec, rows):
         return tile("", "", (), rows=rows)
     known = keys(column.name)
@@ -93,6 +97,29 @@ def day_cuts(spec: ReadSpec, column: ColumnFacts, known: Keys) -> tuple[str, ...
         return tuple(date_text(day - 1) for day in starts)
     zoned = column.kind is TypeKind.TIMESTAMPTZ
     return tuple(timestamp_text(day * MICROS_PER_DAY - 1, zoned=zoned) for day in starts)
+
+
+def block_units(spec: ReadSpec, table: TableFacts, rows: int | None) -> tuple[Unit, ...]:
+    """Return block ranges of a heap without a key. Rows move between blocks, so they need one snapshot for all units."""
+    measured = next((evidence.value for evidence in table.bytes if evidence.signal == "table_bytes_measured"), None)
+    if not isinstance(measured, int):
+        return tile("", "", (), rows=rows)
+    blocks = max(1, (measured - (table.out_of_line_bytes or 0)) // BLOCK_BYTES)
+    count = min(unit_count(rows, spec.chunk_size, spec.chunk_count), blocks)
+    edges = [Mark(column="ctid", type="tid", value=f"({blocks * i // count},0)") for i in range(1, count)]
+    return tuple(
+        Unit(
+            index=index,
+            kind=UnitKind.CTID,
+            columns=("ctid",),
+            lower=(lower,) if lower else (),
+            upper=(upper,) if upper else (),
+            lower_inclusive=True,
+            upper_inclusive=False,
+            rows=None if rows is None else rows // count,
+        )
+        for index, (lower, upper) in enumerate(zip([None, *edges], [*edges, None], strict=True))
+    )
 
 
 def uuid_cuts(units: int) -> tuple[str, ...]:

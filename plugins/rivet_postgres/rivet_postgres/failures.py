@@ -39,6 +39,13 @@ def translate(error: BaseException, endpoint: Endpoint, doing: str = "") -> Rive
         return error
     text = plain_message(error)
     state = sqlstate_of(error)
+    if "invalid snapshot identifier" in text or (state == "42704" and "snapshot" in text):
+        return SourceError(
+            "the connection that held the snapshot was cut off",
+            hint="run again: a consistent export starts from its first unit",
+            sqlstate=state,
+            error_class="connection",
+        )
     fault = classify_sqlstate(state) if state else _by_words(text)
     if match := _DIMENSIONS.search(text):
         return dimensions_error(match[1], match[2], state)

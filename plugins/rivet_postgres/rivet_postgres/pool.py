@@ -25,6 +25,11 @@ class Pool:
         self._closed = False
         self._changed = threading.Condition()
 
+    @property
+    def cap(self) -> int:
+        """How many connections may be open at once."""
+        return self._limit
+
     def limit(self, connections: int) -> None:
         """Set the cap; idle connections above it are closed now, busy ones when they come back."""
         with self._changed:

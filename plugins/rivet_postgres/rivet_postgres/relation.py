@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rivet_core.errors import ConfigError, SourceError
-from rivet_core.facts import ReadSpec, Unit
+from rivet_core.facts import ReadSpec, TypeKind, Unit
 from rivet_core.sql.querytext import derived_table
 from rivet_core.sql.select import KeyTypes, SelectItem, is_coalesce, key_expressions
 from rivet_postgres.catalog.columns import raw_column
@@ -104,6 +104,8 @@ def select_columns(relation: Relation, types: TypeCatalog, spec: ReadSpec, unit:
 
 def key_types(relation: Relation, types: TypeCatalog, spec: ReadSpec, names: Sequence[str]) -> KeyTypes:
     """Return kind and source type of the key columns."""
+    if tuple(names) == ("ctid",) and relation.column("ctid") is None:
+        return KeyTypes(kinds={"ctid": TypeKind.OTHER}, types={"ctid": "tid"})
     columns = {name: _known(relation, spec, name) for name in names}
     return KeyTypes(
         kinds={name: types.base(column.type_oid, column.typmod).kind for name, column in columns.items()},

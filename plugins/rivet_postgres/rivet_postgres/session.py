@@ -18,6 +18,7 @@ from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.failures import translate
 from rivet_postgres.pool import Pool
 from rivet_postgres.relation import Relation, describe, key_types, select_columns
+from rivet_postgres.snapshot import Snapshots
 from rivet_postgres.stream import PostgresStream, Reading
 from rivet_postgres.types import TypeCatalog
 from rivet_postgres.units import plan_units
@@ -42,6 +43,7 @@ class PostgresSession:
         self._readers = Readers(self._endpoint)
         openers = {CATALOG: lambda: open_catalog(self._endpoint), READER: self._readers.open}
         self._pool = Pool(openers, DEFAULT_CONNECTIONS)
+        self._snapshots = Snapshots(self._pool, CATALOG)
         self._types = TypeCatalog()
         self._facts: dict[tuple[str | None, str | None], TableFacts] = {}
         self._relations: dict[tuple[str | None, str | None, str], Relation] = {}
@@ -85,13 +87,18 @@ class PostgresSession:
         keys = key_types(relation, self._types, spec, unit.columns)
         sql = select_unit(POSTGRES, source=relation.source, items=selection.items, spec=spec, unit=unit, keys=keys)
         kind = keys.kinds[unit.columns[0]] if cursor else None
-        reading = Reading(spec=spec, unit=unit, sql=sql, selection=selection, cursor_kind=kind)
+        snapshot = self._exported(spec)
+        reading = Reading(spec=spec, unit=unit, sql=sql, selection=selection, snapshot=snapshot, cursor_kind=kind)
         connection = self._pool.take(READER)
         stream = PostgresStream(reading, connection, self._endpoint, self._give_back)
         with self._lock:
             self._busy.add(stream)
         stream.on_end(self._forget)
         return stream
+
+    def end(self, export: str) -> None:
+        """Let go what an export holds between its units: the snapshot of `snapshot: consistent`."""
+        self._snapshots.end(export)
 
     def cancel(self) -> None:
         """Cancel every statement of this session at the server."""
@@ -108,6 +115,7 @@ class PostgresSession:
             streams = [one for one in self._busy if isinstance(one, PostgresStream)]
         for stream in streams:
             stream.close()
+        self._snapshots.close()
         self._pool.close()
         self._readers.close()
 
@@ -127,6 +135,16 @@ class PostgresSession:
                 with self._catalog() as own:
                     self._relations[key] = describe(own, self._types, spec, leaf)
         return self._relations[key]
+
+    def _exported(self, spec: ReadSpec) -> str:
+        import psycopg
+
+        if spec.snapshot != "consistent":
+            return ""
+        try:
+            return self._snapshots.of(spec.export)
+        except psycopg.Error as error:
+            raise translate(error, self._endpoint, spec.export) from None
 
     @contextmanager
     def _catalog(self) -> Iterator[Catalog]:

@@ -25,12 +25,13 @@ BATCH_OPTION = "adbc.postgresql.batch_size_hint_bytes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What is read: the unit, its statement and its columns, and the kind of the cursor."""
+    """What is read: the unit, its statement and its columns, the exported snapshot if any, and the kind of the cursor."""
 
     spec: ReadSpec
     unit: Unit
     sql: str
     selection: Selection
+    snapshot: str = ""
     cursor_kind: TypeKind | None = None
 
 
@@ -112,6 +113,9 @@ class PostgresStream:
         # Autocommit off: ADBC begins with the first statement, and ends with COMMIT when it is set on again.
         self._connection.adbc_connection.set_autocommit(False)
         self._cursor = self._connection.cursor(adbc_stmt_kwargs={BATCH_OPTION: str(max(1 << 16, tuning.batch_bytes))})
+        if self._reading.snapshot:
+            self._cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            self._cursor.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.string(self._reading.snapshot)}")
         self._cursor.execute(_settings(self._reading.spec))
         self._cursor.fetchall()
         self._cursor.execute(self._reading.sql)

@@ -113,7 +113,7 @@ def test_a_locked_table_stalls_nothing(source):
 def test_columns_and_indexes(source):
     source.execute("""CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a int NOT NULL, b text DEFAULT 'x',
         s serial, ts timestamptz(3)); CREATE UNIQUE INDEX t_ab ON t (a, b); CREATE INDEX t_part ON t (a) WHERE a > 5;
-        CREATE INDEX t_expr ON t (lower(b)); CREATE INDEX t_hash ON t USING hash (a); 
+        CREATE INDEX t_expr ON t (lower(b)); CREATE INDEX t_hash ON t USING hash (a);
         CREATE INDEX t_pat ON t (b text_pattern_ops);
         CREATE INDEX t_inc ON t (ts) INCLUDE (a)""")
     table = source.facts("t")["t"]

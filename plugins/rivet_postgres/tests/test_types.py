@@ -266,7 +266,7 @@ def test_field_metadata_and_nullability(source):
 
 EVERYTHING = """CREATE TABLE t (id int PRIMARY KEY, n numeric(20,4), m money, d date, ts timestamptz NOT NULL, u uuid, j jsonb,
     a text[], b bytea, iv interval, f float8, e "char", o oid, big numeric(50,3))"""
-FILL = """INSERT INTO t SELECT g, g / 7.0, (g / 3)::numeric::money, date '2024-01-01' + g, 
+FILL = """INSERT INTO t SELECT g, g / 7.0, (g / 3)::numeric::money, date '2024-01-01' + g,
     timestamptz '2024-01-01 00:00+00' + g * interval '1.5 s',
     md5(g::text)::uuid, jsonb_build_object('g', g), CASE WHEN g % 3 > 0 THEN ARRAY['x', NULL, g::text] END,
     decode(md5(g::text), 'hex'),

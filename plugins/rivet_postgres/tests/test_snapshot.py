@@ -1,0 +1,72 @@
+"""`snapshot: consistent`: all units see one moment, and nothing stays open afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from rivet_core.errors import ConfigError, SourceError
+from rivet_core.facts import Mode, UnitKind
+
+
+def idle_in_transaction(source):
+    return source.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'", admin=True
+    )[0][0]
+
+
+def test_units_see_one_moment_whatever_moves(source):
+    source.execute("CREATE TABLE t(id int PRIMARY KEY, k int); INSERT INTO t SELECT g, g FROM generate_series(1, 100) g")
+    source.execute("CREATE INDEX ON t (k); ANALYZE t")
+    spec = source.spec("t", mode=Mode.CHUNKED, chunk_column="k", chunk_count=4, snapshot="consistent")
+    units = source.session.units(spec, ())
+    seen = source.read_unit(spec, units[0])[0]["id"].to_pylist()
+    source.execute("UPDATE t SET k = 101 - k; DELETE FROM t WHERE id = 50; INSERT INTO t VALUES (1000, 1000)")
+    for unit in units[1:]:
+        seen += source.read_unit(spec, unit)[0]["id"].to_pylist()
+    assert sorted(seen) == list(range(1, 101))
+    assert idle_in_transaction(source) == 1
+    source.session.end("e")
+    assert idle_in_transaction(source) == 0
+    assert sorted(source.full("t")["id"].to_pylist()) == [*range(1, 50), *range(51, 101), 1000]
+
+
+def test_c06_block_ranges_of_a_heap_without_a_key(source):
+    source.execute(
+        "CREATE TABLE t(id int, pad text); INSERT INTO t SELECT g / 3, repeat('x', 300) FROM generate_series(1, 5000) g"
+    )
+    spec = source.spec("t", mode=Mode.CHUNKED, chunk_count=5, snapshot="consistent")
+    units = source.session.units(spec, ())
+    assert [unit.kind for unit in units] == [UnitKind.CTID] * 5
+    sizes = []
+    for unit in units:
+        sizes.append(source.read_unit(spec, unit)[0].num_rows)
+        source.execute("UPDATE t SET pad = pad || 'y'")
+    assert sum(sizes) == 5000
+    assert min(sizes) > 500
+
+
+def test_without_a_snapshot_a_heap_without_a_key_is_one_unit(source):
+    source.execute("CREATE TABLE t(id int); INSERT INTO t SELECT generate_series(1, 5000)")
+    assert len(source.session.units(source.spec("t", mode=Mode.CHUNKED, chunk_count=5), ())) == 1
+
+
+def test_it_needs_a_second_connection(source):
+    source.execute("CREATE TABLE t(id int)")
+    source.session.limit(1)
+    with pytest.raises(ConfigError, match="second connection"):
+        source.full("t", snapshot="consistent")
+
+
+def test_a_snapshot_that_died_is_an_error(source):
+    source.execute("CREATE TABLE t(id int)")
+    source.full("t", snapshot="consistent")
+    source.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'", admin=True)
+    with pytest.raises(SourceError, match="snapshot"):
+        source.full("t", snapshot="consistent")
+
+
+def test_closing_the_session_ends_it(source):
+    source.execute("CREATE TABLE t(id int)")
+    source.full("t", snapshot="consistent")
+    source.session.close()
+    assert idle_in_transaction(source) == 0
