@@ -78,7 +78,7 @@ def _told(error: BaseException) -> tuple[int, str, str]:
     found = _ERROR.search(text)
     if found:
         return int(found[1]), found[3], found[2]
-    if "IO error" in text or "CodecError" in text or "DriverError" in text:
+    if any(word in text for word in ("IO error", "IoError", "CodecError", "DriverError")):
         return 2013, text, ""
     return 0, text, ""
 

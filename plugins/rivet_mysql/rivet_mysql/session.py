@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Sequence
 
 from rivet_core.errors import SourceError
@@ -38,6 +39,7 @@ from rivet_mysql.reading.statement import Statements, cursor_positions, page_pos
 from rivet_mysql.reading.stream import MysqlStream, Task
 from rivet_mysql.reading.units import cursor_plan, units_of
 
+KNOWN_SECONDS = 60.0
 CATALOG = Tuning(statement_timeout_seconds=30.0, lock_timeout_seconds=5.0)
 """Limits of a statement that only looks into the catalog."""
 
@@ -58,6 +60,7 @@ class MysqlSession:
         self._pool = Pool(lambda: Link(endpoint), limit=4)
         self._server: Server | None = None
         self._streams: set[MysqlStream] = set()
+        self._tables: dict[str, tuple[float, TableFacts | None]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -96,6 +99,8 @@ class MysqlSession:
         server = self.server
         with self._pool.link() as link:
             link.apply(server.settings(CATALOG))
+            with self._lock:
+                self._tables.pop(spec.table or "", None)
             facts = self._facts(link, spec)
             chosen_columns(spec, facts)
             return units_of(link, spec, facts, committed)
@@ -135,12 +140,23 @@ class MysqlSession:
         if spec.query is not None:
             described = describe_query(link, spec.query, f"describing {spec.export}")
             return TableFacts(name=spec.export, kind=RelationKind.QUERY, columns=query_columns(described))
-        facts = look_up(link, self.server, spec.table or "")
+        facts = self._known(link, spec.table or "")
         if facts.problem:
             missing = facts.kind is RelationKind.MISSING
             raise SourceError(
                 f"{spec.export}: {facts.problem}", hint=facts.remedy, error_class="missing" if missing else "permission"
             )
+        return facts
+
+    def _known(self, link: Link, table: str) -> TableFacts:
+        """Return what a table is. Looked up again after a minute: the units of an export come one after the other."""
+        with self._lock:
+            at, facts = self._tables.get(table, (0.0, None))
+        if facts is None or time.monotonic() - at > KNOWN_SECONDS:
+            facts = look_up(link, self.server, table)
+            if not facts.problem:
+                with self._lock:
+                    self._tables[table] = (time.monotonic(), facts)
         return facts
 
     def _task(self, link: Link, spec: ReadSpec, unit: Unit, facts: TableFacts, settings: tuple[str, ...]) -> Task:

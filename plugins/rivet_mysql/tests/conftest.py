@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from rivet_mysql.options import MysqlOptions
-from rivet_mysql.session import MysqlSession, connect
 
 from rivet_core.facts import Mark, ReadSpec, Tuning, Unit
+from rivet_mysql.options import MysqlOptions
+from rivet_mysql.session import MysqlSession, connect
 
 ENGINES = ("auto", "rows")
 
@@ -73,3 +74,15 @@ def deliver(session: MysqlSession, table: str | None = None, *, committed=(), un
         for key, count in stream.counts.items():
             delivery.counts[key] = delivery.counts.get(key, 0) + count
     return delivery
+
+
+@pytest.fixture
+def read(session) -> Reader:
+    """Read by each engine in turn."""
+    return partial(deliver, session)
+
+
+@pytest.fixture
+def read_once(plain) -> Reader:
+    """Read by the engine that `auto` chooses."""
+    return partial(deliver, plain)

@@ -1,7 +1,8 @@
 """The fast engine: connectorx over the binary protocol. It may only see types it reads exactly, and answers of bounded size.
 
-connectorx reads ahead of its consumer without a limit, opens a connection of its own for each statement, and reports a failed
-statement as a Rust panic. So statements are pages, a place in the pool is held for each, and a panic is an error.
+connectorx opens a connection of its own for each statement and hands out the whole answer at once. (Its stream form reads ahead
+without a limit, keeps the GIL while it waits, and turns a failed statement into a panic.) So statements are pages, a place in
+the pool is held for each, and a panic is an error.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def url_of(endpoint: Endpoint) -> str:
 
 
 def read_columnar(
-    endpoint: Endpoint, sql: str, wires: Sequence[pa.DataType], settings: Sequence[str], *, rows: int, doing: str
+    endpoint: Endpoint, sql: str, wires: Sequence[pa.DataType], settings: Sequence[str], *, doing: str
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of one statement. Raises `SourceError` for an error, a panic, and types other than the agreed ones."""
     os.environ.setdefault("RUST_LOG", "off")  # or its pool writes every failed attempt to stderr
@@ -46,15 +47,14 @@ def read_columnar(
     names = [str(place) for place in range(len(wires))]
     schema = pa.schema([pa.field(name, wire) for name, wire in zip(names, wires, strict=True)])
     try:
-        reader = connectorx.read_sql(
+        answer = connectorx.read_sql(
             url_of(endpoint),
             sql,
-            return_type="arrow_stream",
+            return_type="arrow",
             protocol="binary",
             pre_execution_query=["SET NAMES utf8mb4", *settings],
-            batch_size=max(1, min(rows, BATCH_ROWS)),
         )
-        for batch in reader:
+        for batch in answer.to_batches(max_chunksize=BATCH_ROWS):
             if batch.num_rows:
                 yield pa.RecordBatch.from_arrays(
                     [_agreed(batch.column(place), wire, doing) for place, wire in enumerate(wires)], schema=schema

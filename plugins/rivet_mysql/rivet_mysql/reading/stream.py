@@ -25,7 +25,7 @@ from rivet_mysql.reading.statement import Selection, Statements, canonical
 
 Batches: TypeAlias = Generator[pa.RecordBatch, None, None]
 
-UNPAGED_ROWS = 200_000
+UNPAGED_ROWS = 100_000
 """An answer without a key is read by the fast engine up to this many rows, which are held; a larger one row by row."""
 
 
@@ -166,7 +166,7 @@ class MysqlStream:
     def _read(self, after: Sequence[Mark], limit: int | None, *, fast: bool) -> Iterator[pa.RecordBatch]:
         selection = self._selection(fast=fast)
         sql = self.task.statements.select(selection, after, limit)
-        source = self._by_columns(sql, selection, limit) if fast else self._by_rows(sql, selection)
+        source = self._by_columns(sql, selection) if fast else self._by_rows(sql, selection)
         try:
             while True:
                 if self._closed.is_set():
@@ -199,13 +199,11 @@ class MysqlStream:
         self._link = None
         self._pool.give(link)
 
-    def _by_columns(self, sql: str, selection: Selection, limit: int | None) -> Batches:
+    def _by_columns(self, sql: str, selection: Selection) -> Batches:
         with self._pool.place():
             self._fast = True
             try:
-                yield from read_columnar(
-                    self._endpoint, sql, selection.wires, self.task.settings, rows=limit or UNPAGED_ROWS, doing=self._doing
-                )
+                yield from read_columnar(self._endpoint, sql, selection.wires, self.task.settings, doing=self._doing)
             except GeneratorExit:
                 self.close()
                 raise
