@@ -56,6 +56,8 @@ def registry() -> Registry:
 class Project:
     """Everything below one directory; the source is `shop.db`, the output `out/`."""
 
+    runner = RUNNER
+
     def __init__(self, root: Path, registry: Registry) -> None:
         self.root = root
         self.registry = registry

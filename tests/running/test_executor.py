@@ -1,0 +1,208 @@
+"""A campaign: failures stay where they belong, shared causes are said once, signals leave everything consistent."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED
+
+SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT i FROM n"
+
+
+def statuses(outcome):
+    return {export.name: export.status for export in outcome.exports}
+
+
+def customers(name, **more):
+    return {"name": name, "table": "customers", **more}
+
+
+def test_one_failed_export_stops_no_other(shop):
+    shop.config(customers("a"), {"name": "b", "table": "orders"}, customers("c"))
+    plan = shop.plan()
+    shop.sql("DROP TABLE orders")
+    outcome = shop.apply(plan)
+    assert statuses(outcome) == {"a": DONE, "b": FAILED, "c": DONE}
+    assert outcome.exit_code == 1
+    assert "orders" in outcome.exports[1].error["message"]
+
+
+def test_dependants_of_a_failed_export_are_skipped(shop):
+    shop.config(
+        {"name": "a", "table": "orders"},
+        customers("b", depends_on=["a"]),
+        customers("c", depends_on=["b"]),
+        customers("d"),
+    )
+    plan = shop.plan()
+    shop.sql("DROP TABLE orders")
+    outcome = shop.apply(plan)
+    assert statuses(outcome) == {"a": FAILED, "b": SKIPPED, "c": SKIPPED, "d": DONE}
+    assert outcome.exports[1].reason == "skipped because of a"
+
+
+def test_a_dependency_runs_first(shop):
+    shop.config(customers("a", depends_on=["c"]), customers("b", depends_on=["a"]), customers("c"))
+    assert shop.apply(pool=3).order == ("c", "a", "b")
+
+
+def test_m01_a_source_that_is_gone_is_one_message(shop):
+    exports = [customers(f"e{number}") for number in range(8)]
+    shop.config(
+        *exports,
+        {"name": "other", "source": "other", "table": "t"},
+        source=None,
+        sources={
+            "shop": {"type": "sqlite", "path": "shop.db"},
+            "other": {"type": "sqlite", "path": "other.db"},
+        },
+        defaults={"source": "shop"},
+    )
+    import sqlite3
+
+    sqlite3.connect(shop.root / "other.db").executescript("CREATE TABLE t (a INTEGER)").connection.close()
+    plan = shop.plan()
+    shop.database.unlink()
+    outcome = shop.apply(plan)
+    assert {statuses(outcome)[f"e{number}"] for number in range(8)} == {NOT_STARTED}
+    assert statuses(outcome)["other"] == DONE
+    assert len(outcome.shared_causes) == 1
+    assert "8 exports not started" in outcome.shared_causes[0]
+    assert outcome.exit_code == 1
+
+
+def test_m01_a_destination_that_cannot_be_written_is_one_message(shop):
+    shop.config(*(customers(f"e{number}") for number in range(5)))
+    (shop.root / "out").write_text("a file in the way")
+    outcome = shop.apply()
+    assert set(statuses(outcome).values()) == {NOT_STARTED}
+    assert "out" in outcome.shared_causes[0]
+
+
+FULL = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+"""
+
+
+def test_o03_a_full_disk_stops_the_rest_and_moves_no_cursor(shop):
+    shop.sql("CREATE TABLE big (id INTEGER PRIMARY KEY, data BLOB)")
+    shop.sql("INSERT INTO big SELECT id, randomblob(4000) FROM orders")
+    big = {"table": "big", "mode": "incremental", "cursor_column": "id"}
+    shop.config(*({"name": f"e{number}", **big} for number in range(6)), planning={"workers": 1})
+    plan = shop.plan_file()
+    done = subprocess.run(
+        [sys.executable, "-c", FULL + shop.runner, str(plan), "{}"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    outcome = json.loads(done.stdout.splitlines()[-1])
+    found = [export["status"] for export in outcome["exports"]]
+    assert (found.count(FAILED), found.count(NOT_STARTED)) == (3, 3)
+    assert "no space left" in outcome["shared_causes"][0]
+    assert str(shop.root) in outcome["shared_causes"][0]
+    assert not list((shop.root / "out").rglob("*_SUCCESS"))
+    assert not [path for path in (shop.root / "out").rglob("*") if path.is_file()]
+    with shop.state() as state:
+        assert state.cursors() == {}
+
+
+def wait_for(process, kind):
+    while line := process.stdout.readline():
+        if json.loads(line).get("event") == kind:
+            return
+    raise AssertionError(f"{kind} never came")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_cleanly(shop, number, code):
+    shop.config({"name": "slow", "query": SLOW}, customers("later"), planning={"workers": 1, "policy": "fifo"})
+    process = shop.start(shop.plan_file())
+    wait_for(process, "export_started")
+    time.sleep(0.5)
+    process.send_signal(number)
+    began = time.monotonic()
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == code, output
+    assert time.monotonic() - began < 20
+    outcome = json.loads(output.splitlines()[-1])
+    assert [export["status"] for export in outcome["exports"]] == [FAILED, NOT_STARTED]
+    assert outcome["exports"][0]["error"]["code"] == "interrupted"
+    assert not list((shop.root / "out").rglob("*part*"))
+    with shop.state() as state:
+        assert [run.status for run in state.histories()["slow"]] == ["killed"]
+        assert state.leases.holders() == {}
+
+
+def test_m11_two_at_once_one_is_busy(shop):
+    shop.config({"name": "slow", "query": SLOW})
+    plan = shop.plan_file()
+    first = shop.start(plan)
+    wait_for(first, "export_started")
+    outcome = shop.apply()
+    first.kill()
+    first.communicate()
+    assert outcome.exit_code == 6
+    assert f"process {first.pid}" in outcome.exports[0].error["message"]
+
+
+def test_m11_the_lease_of_a_killed_run_is_taken_over_and_named(shop):
+    shop.config(customers("a"))
+    plan = shop.plan_file()
+    process = shop.start(plan, fault="before_current")
+    process.communicate()
+    assert shop.apply().exit_code == 0
+    told = [event.data["message"] for event in shop.events if event.kind == "warning"]
+    assert any(f"process {process.pid}" in message for message in told)
+
+
+def test_fail_fast_starts_nothing_more(shop):
+    shop.config({"name": "a", "table": "orders"}, customers("b"), planning={"workers": 1, "policy": "fifo", "fail_fast": True})
+    plan = shop.plan()
+    shop.sql("DROP TABLE orders")
+    assert statuses(shop.apply(plan)) == {"a": FAILED, "b": NOT_STARTED}
+
+
+def test_waves_are_barriers(shop):
+    shop.config(*(customers(f"e{number}", wave=2 - number % 2) for number in range(6)))
+    order = shop.apply().order
+    assert set(order[:3]) == {"e1", "e3", "e5"}
+
+
+def test_only_the_chosen_exports_run(shop):
+    shop.config(customers("a"), customers("b"))
+    assert statuses(shop.apply(exports=("b",))) == {"b": DONE}
+    from rivet_core.errors import ConfigError
+
+    with pytest.raises(ConfigError, match="no export x"):
+        shop.apply(exports=("x",))
+
+
+def test_what_always_fails_alike_starts_last(shop):
+    shop.config({"name": "bad", "table": "orders"}, customers("a"), customers("b"), planning={"workers": 1, "policy": "fifo"})
+    plan = shop.plan()
+    shop.sql("ALTER TABLE orders RENAME TO orders_away")
+    for _ in range(3):
+        assert statuses(shop.apply(plan, exports=("bad",)))["bad"] == FAILED
+    shop.sql("ALTER TABLE orders_away RENAME TO orders")
+    assert shop.apply(shop.plan()).order == ("a", "b", "bad")
+
+
+def test_the_journal_and_the_metrics_are_kept(shop):
+    shop.config(customers("a"))
+    outcome = shop.apply()
+    with shop.state() as state:
+        assert [event.kind for event in state.events(plan_id=outcome.plan_id)] == [
+            "campaign_started",
+            "export_finished",
+            "campaign_finished",
+        ]
+        metric = state.metrics("a")[0]
+    assert (metric.status, metric.rows) == ("succeeded", 100)
+    assert metric.predicted_p50 is not None
