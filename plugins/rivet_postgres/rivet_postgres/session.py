@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitKind
 from rivet_core.sql.select import select_unit
 from rivet_postgres.catalog.inspect import inspect_catalog, probe_server
-from rivet_postgres.catalog.keys import look_up_keys
+from rivet_postgres.catalog.keys import Place, fetch_bounds, probe_ends
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.chunks import Keys
 from rivet_postgres.connect import Readers, open_catalog
@@ -47,6 +47,7 @@ class PostgresSession:
         self._types = TypeCatalog()
         self._facts: dict[tuple[str | None, str | None], TableFacts] = {}
         self._relations: dict[tuple[str | None, str | None, str], Relation] = {}
+        self._keys: dict[Place, Keys] = {}
         self._busy: set[Any] = set()
         self._lock = threading.Lock()
 
@@ -57,7 +58,7 @@ class PostgresSession:
     def inspect(self, items: Sequence[InspectItem]) -> CatalogFacts:
         """Return the facts of all items in a constant number of statements; no items means the whole catalog."""
         with self._catalog() as catalog:
-            facts = inspect_catalog(catalog, self._endpoint, self._types, items)
+            facts = inspect_catalog(catalog, self._endpoint, self._types, items, self._keys)
         for item in items:
             table = None if item.query is not None else item.table if item.table is not None else item.name
             self._facts[table, item.query] = facts.tables[item.name]
@@ -72,8 +73,7 @@ class PostgresSession:
         """Return what to read, as `SourceSession.units` says."""
 
         def keys(table: TableFacts, column: str) -> Keys:
-            with self._catalog() as catalog:
-                return look_up_keys(catalog, self._relation(spec, "", catalog), table, column)
+            return self._look_up_keys(spec, table, column)
 
         return plan_units(spec, committed, lambda: self._table(spec), keys)
 
@@ -135,6 +135,18 @@ class PostgresSession:
                 with self._catalog() as own:
                     self._relations[key] = describe(own, self._types, spec, leaf)
         return self._relations[key]
+
+    def _look_up_keys(self, spec: ReadSpec, table: TableFacts, column: str) -> Keys:
+        """Return what the last inspection said of the key, else ask the statistics, else its two ends."""
+        place = (table.schema, table.relation, column)
+        if table.relation and place not in self._keys:
+            with self._catalog() as catalog, catalog.transaction():
+                self._keys |= fetch_bounds(catalog, [place])
+        known = self._keys.get(place, Keys())
+        if known.bounds:
+            return known
+        with self._catalog() as catalog:
+            return probe_ends(catalog, self._relation(spec, "", catalog), column)
 
     def _exported(self, spec: ReadSpec) -> str:
         import psycopg

@@ -71,6 +71,18 @@ def test_keys_of_every_type_tile(source, type_, rows, analyzed):
         assert len(tables) > 3
 
 
+def test_an_inspection_that_names_the_key_spares_every_further_statement(source):
+    names = [f"t{i}" for i in range(5)]
+    for name in names:
+        source.execute(f"CREATE TABLE {name}(id int PRIMARY KEY); INSERT INTO {name} SELECT generate_series(1, 1000)")
+        source.execute(f"ANALYZE {name}")
+    source.facts(*names, columns=("id",))
+    log = source.database.log.mark()
+    for name in names:
+        assert len(source.session.units(source.spec(name, mode=Mode.CHUNKED, chunk_size=100), ())) == 10
+    assert log.statements() == []
+
+
 def test_composite_keys_are_cut_along_their_first_column(source):
     source.execute("CREATE TABLE t(region smallint, id int, PRIMARY KEY (region, id))")
     source.execute("INSERT INTO t SELECT g % 3, g FROM generate_series(1, 900) g")

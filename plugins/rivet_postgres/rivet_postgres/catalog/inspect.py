@@ -15,10 +15,12 @@ from rivet_core.errors import ConfigError
 from rivet_core.facts import CatalogFacts, InspectItem, RelationKind, ServerFacts, TableFacts
 from rivet_core.sql.endpoint import Endpoint
 from rivet_postgres.catalog import queries
+from rivet_postgres.catalog.keys import Place, fetch_bounds
 from rivet_postgres.catalog.query import query_facts, view_estimate
 from rivet_postgres.catalog.server import server_facts
 from rivet_postgres.catalog.tables import Snapshot, table_facts
 from rivet_postgres.catalog.transaction import Catalog
+from rivet_postgres.chunks import Keys
 from rivet_postgres.failures import plain_message, translate
 from rivet_postgres.names import TableName, parse_name, written
 from rivet_postgres.types import TypeCatalog
@@ -32,17 +34,21 @@ class _Asked:
     problems: dict[str, TableFacts] = field(default_factory=dict)
 
 
-def inspect_catalog(catalog: Catalog, endpoint: Endpoint, types: TypeCatalog, items: Sequence[InspectItem]) -> CatalogFacts:
-    """Return the server and every item: 10 statements for tables (11 when a name is missing), none of them per table.
+def inspect_catalog(
+    catalog: Catalog, endpoint: Endpoint, types: TypeCatalog, items: Sequence[InspectItem], keys: dict[Place, Keys]
+) -> CatalogFacts:
+    """Return the server and every item: 10 statements for tables, none of them per table.
+
+    One more when a name is missing, and one for the histogram bounds of the columns that items name, kept in `keys`.
 
     No items means every relation of the database, for `init`. Queries and named views cost one EXPLAIN each besides.
     """
     started = time.perf_counter()
     try:
-        snapshot, server, asked = _tables(catalog, endpoint, types, items, defaults=True)
+        snapshot, server, asked = _tables(catalog, endpoint, types, items, keys, defaults=True)
     except psycopg.errors.LockNotAvailable:
         # Reading a default's text locks its table; somebody took one meanwhile. Everything else does without locks.
-        snapshot, server, asked = _tables(catalog, endpoint, types, items, defaults=False)
+        snapshot, server, asked = _tables(catalog, endpoint, types, items, keys, defaults=False)
     tables: dict[str, TableFacts] = dict(asked.problems)
     for name, oid in asked.oids.items():
         tables[name] = table_facts(snapshot, types, name, oid, server)
@@ -61,7 +67,13 @@ def inspect_catalog(catalog: Catalog, endpoint: Endpoint, types: TypeCatalog, it
 
 
 def _tables(
-    catalog: Catalog, endpoint: Endpoint, types: TypeCatalog, items: Sequence[InspectItem], *, defaults: bool
+    catalog: Catalog,
+    endpoint: Endpoint,
+    types: TypeCatalog,
+    items: Sequence[InspectItem],
+    keys: dict[Place, Keys],
+    *,
+    defaults: bool,
 ) -> tuple[Snapshot, ServerFacts, _Asked]:
     with catalog.transaction():
         asked = _resolve(catalog, items)
@@ -71,10 +83,17 @@ def _tables(
         columns = catalog.fetch(queries.COLUMNS, {"oids": oids, "defaults": defaults}) if oids else []
         catalog.learn_types(types, [column.atttypid for column in columns])
         indexes = catalog.fetch(queries.INDEXES, {"oids": oids}) if oids else []
+        keys |= fetch_bounds(catalog, _places(items, asked, relations))
         sizes = _sizes(catalog, [relation.oid for relation in relations])
     info = catalog.connection.info
     server = server_facts(row, address=endpoint.address, role=info.user, backend_pid=info.backend_pid)
     return Snapshot.of(row.now, relations, columns, indexes, sizes, user=info.user), server, asked
+
+
+def _places(items: Sequence[InspectItem], asked: _Asked, relations: Sequence[Any]) -> list[Place]:
+    names = {row.oid: (row.nspname, row.relname) for row in relations}
+    wanted = {(asked.oids[item.name], column): None for item in items if item.name in asked.oids for column in item.columns}
+    return [(*names[oid], column) for oid, column in wanted if oid in names]
 
 
 def _sizes(catalog: Catalog, oids: Sequence[int]) -> dict[int, tuple[int, int]]:

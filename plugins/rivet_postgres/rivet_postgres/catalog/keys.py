@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rivet_core.facts import RelationKind, TableFacts, TypeKind
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from rivet_postgres.catalog.queries import BOUNDS
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.chunks import Keys
@@ -11,28 +13,37 @@ from rivet_postgres.relation import Relation
 
 PROBE_TIMEOUT_MS = 15_000
 
+Place: TypeAlias = tuple[str, str, str]
+"""Schema, relation and column."""
 
-def look_up_keys(catalog: Catalog, relation: Relation, table: TableFacts, column: str) -> Keys:
-    """Return bounds for a column: one statement on the statistics, and one more for the ends when they say nothing.
 
-    The ends are asked by `ORDER BY ... LIMIT 1` in both directions, which an index answers at once; without an index the
-    statement's own timeout holds.
+def fetch_bounds(catalog: Catalog, places: Sequence[Place]) -> dict[Place, Keys]:
+    """Return what the statistics say about all these columns, in one statement within the open transaction.
+
+    Columns without statistics are in the answer too, with nothing known. Integers whose values all are common ones have no
+    histogram; the common values, sorted, stand in for it.
     """
+    found: dict[Place, Keys] = dict.fromkeys(places, Keys())
+    if not places:
+        return found
+    schemas, tables, columns = zip(*places, strict=True)
+    for row in catalog.fetch(BOUNDS, {"schemas": list(schemas), "tables": list(tables), "columns": list(columns)}):
+        place = (row.schemaname, row.tablename, row.attname)
+        if row.bounds:
+            found[place] = Keys(bounds=tuple(row.bounds))
+        elif row.common and all(value.lstrip("-").isdigit() for value in row.common):
+            found[place] = Keys(bounds=tuple(sorted(row.common, key=int)))
+    return found
+
+
+def probe_ends(catalog: Catalog, relation: Relation, column: str) -> Keys:
+    """Return the lowest and the highest value: `ORDER BY ... LIMIT 1` both ways, which an index answers at once."""
+    name = f"rivet_row.{POSTGRES.quote(column)}"
+    source = relation.source if relation.source.startswith("(") else f"{relation.source} AS rivet_row"
+    low, high = (_end(name, source, way) for way in ("ASC", "DESC"))
     with catalog.transaction(statement_ms=PROBE_TIMEOUT_MS):
-        if table.kind in (RelationKind.TABLE, RelationKind.PARTITIONED, RelationKind.MATERIALIZED_VIEW):
-            inherited = table.kind is RelationKind.PARTITIONED
-            values = {"schema": table.schema, "table": table.relation, "column": column, "inherited": inherited}
-            for row in catalog.fetch(BOUNDS, values):
-                if row.bounds:
-                    return Keys(bounds=tuple(row.bounds))
-                facts = table.column(column)
-                if row.common and facts is not None and facts.kind is TypeKind.INTEGER:
-                    return Keys(bounds=tuple(sorted(row.common, key=int)))
-        name = f"rivet_row.{POSTGRES.quote(column)}"
-        source = relation.source if relation.source.startswith("(") else f"{relation.source} AS rivet_row"
-        low, high = (_end(name, source, way) for way in ("ASC", "DESC"))
         row = catalog.fetch(f"SELECT {low} AS low, {high} AS high")[0]
-        return Keys(low=row.low, high=row.high)
+    return Keys(low=row.low, high=row.high)
 
 
 def _end(name: str, source: str, way: str) -> str:

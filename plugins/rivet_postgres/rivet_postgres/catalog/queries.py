@@ -163,9 +163,11 @@ WHERE c.oid = (
 ORDER BY a.attnum"""
 
 BOUNDS = """
-SELECT s.tablename, s.attname, s.histogram_bounds::text::text[] AS bounds, s.most_common_vals::text::text[] AS common
-FROM pg_catalog.pg_stats s
-WHERE s.schemaname = %(schema)s AND s.tablename = %(table)s AND s.attname = %(column)s AND s.inherited = %(inherited)s"""
+SELECT DISTINCT ON (s.schemaname, s.tablename, s.attname) s.schemaname, s.tablename, s.attname,
+  s.histogram_bounds::text::text[] AS bounds, s.most_common_vals::text::text[] AS common
+FROM unnest(%(schemas)s::text[], %(tables)s::text[], %(columns)s::text[]) AS a(schema, name, attribute)
+JOIN pg_catalog.pg_stats s ON s.schemaname = a.schema AND s.tablename = a.name AND s.attname = a.attribute
+ORDER BY s.schemaname, s.tablename, s.attname, s.inherited DESC"""
 
 PAGES = """
 SELECT n.nspname, c.relname, c.relpages::int8 * current_setting('block_size')::int AS bytes
