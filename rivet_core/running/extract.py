@@ -21,6 +21,7 @@ from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.running import faults
 from rivet_core.running.drift import schema_fingerprint
 from rivet_core.running.events import Events
+from rivet_core.running.gates import observed
 from rivet_core.running.manifest import Current, Manifest, ManifestPart, window_of
 from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, ExportOutcome
 from rivet_core.running.position import furthest
@@ -310,7 +311,7 @@ class ExportRun:
             size=size,
             seconds=seconds,
             retries=self._retrier.retries,
-            columns=next((record.schema for record in records if record.schema), ()),
+            columns=[{"name": name, "type": kind} for name, kind in observed(self.task)],
             cursor=moved,
             keep_cursor=incremental,
         )
