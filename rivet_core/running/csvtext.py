@@ -32,6 +32,11 @@ class CsvFile:
         self._statistics = ColumnStatistics(schema, bounds=True)
         part.write((",".join(_header(field.name) for field in schema) + EOL).encode("utf-8", "surrogatepass"))
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file so far."""
+        return self._part.bytes
+
     def add(self, batches: list[pa.RecordBatch]) -> None:
         """Append the rows."""
         for batch in batches:

@@ -43,6 +43,11 @@ class ParquetFile:
             metadata_collector=self._footer,
         )
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file so far."""
+        return int(self._sink.tell())
+
     def add(self, batches: list[pa.RecordBatch]) -> None:
         """Write the batches as one row group."""
         table = pa.Table.from_batches(batches, schema=self._schema)

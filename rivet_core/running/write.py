@@ -32,6 +32,10 @@ MAX_OPEN_PARTITIONS = 128
 class PartFile(Protocol):
     """A file format's writer over one part."""
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file so far, those that its buffers still hold included."""
+
     def add(self, batches: list[pa.RecordBatch]) -> None:
         """Append rows."""
 
@@ -193,10 +197,10 @@ class Encoder:
         return opened
 
     def _flush(self, part: _OpenPart) -> None:
-        before = part.part.bytes
+        before = part.file.size
         part.flush()
-        grown = part.part.bytes - before
-        if self._spec.max_file_size and part.part.bytes + grown > self._spec.max_file_size:
+        grown = part.file.size - before
+        if self._spec.max_file_size and part.file.size + grown > self._spec.max_file_size:
             self._close(part)
 
     def _close(self, part: _OpenPart) -> None:
