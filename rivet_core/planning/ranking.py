@@ -36,7 +36,9 @@ class Band:
 
 def band(score: int, classes: tuple[tuple[int, str], ...]) -> Band:
     """Return the class of `score` among `classes` (lower bounds, ascending) with its margins."""
-    place = max(index for index, (floor, _) in enumerate(classes) if score >= floor)
+    place = 0
+    while place + 1 < len(classes) and score >= classes[place + 1][0]:
+        place += 1
     up = classes[place + 1][0] - score if place + 1 < len(classes) else None
     down = score - classes[place][0] + 1 if place > 0 else None
     return Band(classes[place][1], up, down)

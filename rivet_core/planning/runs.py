@@ -35,6 +35,8 @@ class RunSummary:
     """The longest failed attempt, in milliseconds: a floor of the true duration."""
     newest: datetime | None = None
     """When the newest of `timed` ended."""
+    latest: datetime | None = None
+    """When the newest run of `finished` began."""
 
     @property
     def enough(self) -> bool:
@@ -67,6 +69,7 @@ def summarize(facts: ExportFacts) -> RunSummary:
         succeeded=bool(succeeded),
         longest_try_ms=max((duration_ms(run) for run in runs if run.status == "failed"), default=0),
         newest=ended_at(timed[0]) if timed else None,
+        latest=runs[0].started_at if runs else None,
     )
 
 

@@ -231,7 +231,7 @@ def reason(
         family=family,
         points=0 if dimension is None else default if points is None else points,
         provider=CORE,
-        evidence=tuple(evidence),
+        evidence=evidence if type(evidence) is tuple else tuple(evidence),
         caveat=caveat,
         remedy=remedy,
         potential=potential,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rivet_core.facts import Basis, ColumnFacts, Evidence, ExportFacts, Json
+from rivet_core.planning.work import select_work
 
 CATALOG_QUALITY = 99
 COUNTER_QUALITY = 60
@@ -62,7 +63,12 @@ def live(facts: ExportFacts, signal: str, value: Json, unit: str = "", quality: 
 
 def history(facts: ExportFacts, signal: str, value: str | float | None, unit: str = "") -> Evidence:
     """Return something that Rivet's own run history says."""
-    newest = max((run.started_at for run in facts.history), default=None)
     return Evidence(
-        signal=signal, value=value, unit=unit, source="run history", observed_at=newest, quality=95, basis=Basis.HISTORY
+        signal=signal,
+        value=value,
+        unit=unit,
+        source="run history",
+        observed_at=select_work(facts).runs.latest,
+        quality=95,
+        basis=Basis.HISTORY,
     )

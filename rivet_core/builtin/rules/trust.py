@@ -39,15 +39,15 @@ def _stale(facts: ExportFacts, work: Work) -> Reason | None:
     table = facts.table
     if table.kind not in _ANALYZABLE:
         return None
-    remedy = analyze(table, facts.server)
     wins = f"It would lift the confidence of the cost from {work.confidence} to about {FRESH_QUALITY}."
     caveat = wins if work.confidence < FRESH_QUALITY else ""
     sampled = next((evidence for evidence in table.rows if usable(evidence)), None)
+    if sampled is not None and sampled.basis is not Basis.STATISTICS:
+        return None
+    remedy = analyze(table, facts.server)
     if sampled is None:
         never = "No statistics: the table was never analyzed, or they cannot be read."
         return reason("RV802", never, evidence=[catalog("statistics", None)], caveat=caveat, remedy=remedy)
-    if sampled.basis is not Basis.STATISTICS:
-        return None
     rows, changes = number(sampled) or 0, sampled.changes
     if changes is not None and facts.server.role is not Role.STANDBY:
         if changes * 100 <= STALE_SHARE * rows:
