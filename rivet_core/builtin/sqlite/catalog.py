@@ -63,6 +63,7 @@ class Reader:
     sizes: Sizes
     tables: Mapping[str, Table]
     observed_at: datetime
+    one_table: bool = False
 
 
 def server_facts(connection: Connection, observed_at: datetime) -> ServerFacts:
@@ -84,8 +85,8 @@ def inspect(connection: Connection, items: Sequence[InspectItem]) -> CatalogFact
     connection.limit_statement(STATEMENT_SECONDS)
     schema = read_schema(connection)
     found = {item.name: schema.find(item.table) for item in items if item.table is not None}
-    tables = read_tables(connection, list({r.name: r for r in found.values() if r is not None}.values()))
-    reader = Reader(connection, schema, measure(connection, schema, tables), tables, observed_at)
+    tables = read_tables(connection, schema, list({r.name: r for r in found.values() if r is not None}.values()))
+    reader = Reader(connection, schema, measure(connection, schema, tables), tables, observed_at, schema.one_table)
     facts = {item.name: _item(reader, item, found.get(item.name)) for item in items}
     connection.verify()
     return CatalogFacts(
@@ -102,7 +103,7 @@ def look_up(connection: Connection, *, table: str | None, query: str | None) -> 
     now = datetime.now(UTC)
     schema = read_schema(connection) if table is not None else Schema()
     relation = schema.find(table) if table is not None else None
-    tables = read_tables(connection, [relation]) if relation else {}
+    tables = read_tables(connection, schema, [relation]) if relation else {}
     reader = Reader(connection, schema, Sizes(file_bytes=0), tables, now)
     facts = _item(reader, InspectItem(name=table or "query", table=table, query=query), relation)
     return facts, tables.get(relation.name) if relation else None
@@ -175,8 +176,7 @@ def _bytes(reader: Reader, table: Table) -> tuple[Evidence, ...]:
     at = reader.observed_at
     if tree := reader.sizes.trees.get(table.relation.name):
         return (_evidence("table_bytes", tree.bytes, "B", "dbstat", at, QUALITY_WALKED, Basis.LIVE),)
-    ordinary = [r for r in reader.schema.relations.values() if r.kind == "table" and not r.name.startswith("sqlite_")]
-    if len(ordinary) == 1 and reader.sizes.file_bytes:
+    if reader.one_table and reader.sizes.file_bytes:
         return (_evidence("table_bytes", reader.sizes.file_bytes, "B", "page_count x page_size", at, QUALITY_FILE, Basis.LIVE),)
     return ()
 

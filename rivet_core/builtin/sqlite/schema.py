@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from rivet_core.builtin.sqlite.connection import Connection
@@ -69,7 +70,7 @@ class Index:
     """Whether it is a b-tree of its own: false for the primary key of a WITHOUT ROWID table, which is the table."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A relation with its columns and indexes."""
 
@@ -77,25 +78,25 @@ class Table:
     columns: tuple[Column, ...]
     indexes: tuple[Index, ...] = ()
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, ...]:
         """The primary key's columns in its order."""
         keyed = sorted((column for column in self.columns if column.key), key=lambda column: column.key)
         return tuple(column.name for column in keyed)
 
-    @property
+    @cached_property
     def without_rowid(self) -> bool:
         """Whether the primary key is the table's own b-tree."""
         return any(index.origin == "pk" and not index.stored for index in self.indexes)
 
-    @property
+    @cached_property
     def rowid_alias(self) -> str:
         """The INTEGER PRIMARY KEY column, which is the rowid itself; empty when there is none."""
         if len(self.key) != 1 or any(index.origin == "pk" for index in self.indexes):
             return ""
         return self.key[0]
 
-    @property
+    @cached_property
     def rowid(self) -> str:
         """A name that reaches the rowid: the alias, else the first of its three names that no column hides; or empty."""
         if self.relation.kind != "table" or self.without_rowid:
@@ -118,6 +119,13 @@ class Schema:
     roots: dict[int, str] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     """B-tree name -> the table it belongs to."""
+    folded: dict[str, str] = field(default_factory=dict)
+    """Lower-case name -> name: SQLite keeps no two names that differ only by case."""
+
+    @property
+    def one_table(self) -> bool:
+        """Whether there is one ordinary table, so that the file's size is its size."""
+        return sum(found.kind == "table" and not found.name.startswith("sqlite_") for found in self.relations.values()) == 1
 
     def find(self, written: str) -> Relation | None:
         """Return what a config's table text names: exactly, else without `main.` and quotes, else whatever the case."""
@@ -125,8 +133,7 @@ class Schema:
         exact = next((self.relations[name] for name in names if name in self.relations), None)
         if exact is not None:
             return exact
-        folded = {name.lower(): name for name in self.relations}
-        return next((self.relations[folded[name.lower()]] for name in names if name.lower() in folded), None)
+        return next((self.relations[self.folded[name.lower()]] for name in names if name.lower() in self.folded), None)
 
 
 def _bare(written: str) -> str:
@@ -147,11 +154,12 @@ def read_schema(connection: Connection) -> Schema:
             schema.owners[name] = table
         if kind in ("table", "view"):
             virtual = kind == "table" and not root
+            schema.folded[name.lower()] = name
             schema.relations[name] = Relation(name, "virtual" if virtual else kind, root or 0, sql or "")
     return schema
 
 
-def read_tables(connection: Connection, relations: Sequence[Relation]) -> dict[str, Table]:
+def read_tables(connection: Connection, schema: Schema, relations: Sequence[Relation]) -> dict[str, Table]:
     """Return columns and indexes of all ordinary tables among `relations`, in two statements whatever their number."""
     wanted = {relation.name: relation for relation in relations if relation.kind == "table"}
     if not wanted:
@@ -160,7 +168,8 @@ def read_tables(connection: Connection, relations: Sequence[Relation]) -> dict[s
     columns: dict[str, list[Column]] = defaultdict(list)
     rows: Iterable[tuple[Any, ...]] = connection.execute(
         'SELECT m.name, x.name, x.type, x."notnull", x.dflt_value, x.pk, x.hidden'
-        f" FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS x WHERE m.type = 'table' AND m.rootpage > 0{condition}",
+        " FROM sqlite_master AS m CROSS JOIN pragma_table_xinfo(m.name) AS x"
+        f" WHERE m.type = 'table' AND m.rootpage > 0{condition}",
         values,
     )
     for table, *row in rows:
@@ -168,9 +177,8 @@ def read_tables(connection: Connection, relations: Sequence[Relation]) -> dict[s
             columns[table].append(column)
     indexes: dict[str, dict[str, list[tuple[Any, ...]]]] = defaultdict(lambda: defaultdict(list))
     rows = connection.execute(
-        'SELECT m.name, l.name, l."unique", l.origin, l.partial, x.cid, x.name, x.coll,'
-        " EXISTS (SELECT 1 FROM sqlite_master AS s WHERE s.type = 'index' AND s.name = l.name)"
-        " FROM sqlite_master AS m, pragma_index_list(m.name) AS l, pragma_index_xinfo(l.name) AS x"
+        'SELECT m.name, l.name, l."unique", l.origin, l.partial, x.cid, x.name, x.coll'
+        " FROM sqlite_master AS m CROSS JOIN pragma_index_list(m.name) AS l CROSS JOIN pragma_index_xinfo(l.name) AS x"
         f" WHERE m.type = 'table' AND m.rootpage > 0 AND x.key = 1{condition} ORDER BY m.name, l.seq, x.seqno",
         values,
     )
@@ -178,7 +186,11 @@ def read_tables(connection: Connection, relations: Sequence[Relation]) -> dict[s
         if table in wanted:
             indexes[table][index].append(tuple(row))
     return {
-        name: Table(relation, tuple(columns[name]), tuple(_index(index, parts) for index, parts in indexes[name].items()))
+        name: Table(
+            relation,
+            tuple(columns[name]),
+            tuple(_index(index, parts, stored=index in schema.owners) for index, parts in indexes[name].items()),
+        )
         for name, relation in wanted.items()
     }
 
@@ -195,7 +207,7 @@ def _column(name: str, declared: str, not_null: int, default: str | None, key: i
     return Column(name, declared or "", bool(not_null), default, key, {2: "virtual", 3: "stored"}.get(hidden, ""))
 
 
-def _index(name: str, parts: Sequence[tuple[Any, ...]]) -> Index:
+def _index(name: str, parts: Sequence[tuple[Any, ...]], *, stored: bool) -> Index:
     unique, origin, partial = parts[0][:3]
     return Index(
         name=name,
@@ -204,7 +216,7 @@ def _index(name: str, parts: Sequence[tuple[Any, ...]]) -> Index:
         partial=bool(partial),
         columns=tuple((part[4] or "") if part[3] >= 0 else "" for part in parts),
         collations=tuple(part[5] or "BINARY" for part in parts),
-        stored=bool(parts[0][6]),
+        stored=stored,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -42,6 +43,7 @@ class Reading:
     wide: bool = False
 
 
+@lru_cache(maxsize=1024)
 def affinity(declared: str) -> Affinity:
     """Return the affinity that SQLite gives a column declared like this, by its five rules in order."""
     text = declared.upper()
@@ -86,6 +88,7 @@ def kind_of(declared: str) -> TypeKind:
     return next((kind for word, kind in _DECLARED_KINDS if word in text), TypeKind.OTHER)
 
 
+@lru_cache(maxsize=1024)
 def reading(declared: str, override: pa.DataType | None = None) -> Reading:
     """Return how a column declared like this is read, `override` as parsed by `rivet_core.sql.overrides`."""
     if override is not None:
