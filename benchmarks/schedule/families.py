@@ -51,15 +51,15 @@ class Shape:
 
 
 SHAPES = {
-    "even": Shape((100, 300), (4, 8), 3, (4, 8), (1, 2), sigma=0.4),
+    "even": Shape((150, 400), (4, 8), 3, (4, 8), (1, 2), sigma=0.4),
     "tail": Shape((150, 400), (4, 8), 4, (3, 4, 6), (1, 2), sigma=1.5, heavy=0.05),
-    "giants": Shape((100, 200), (4, 8), 3, (4, 8), (1, 2), sigma=1.0, heavy=0.03, giants=3),
-    "replica": Shape((100, 300), (8,), 1, (3, 4, 6), (1, 2), sigma=1.2, heavy=0.10),
-    "tight": Shape((100, 300), (4, 6), 8, (2, 4), (1,), sigma=1.0, heavy=1.0),
+    "giants": Shape((150, 400), (4, 8), 3, (4, 8), (1, 2), sigma=1.0, heavy=0.03, giants=3),
+    "replica": Shape((150, 400), (8,), 1, (3, 4, 6), (1, 2), sigma=1.2, heavy=0.10),
+    "tight": Shape((150, 400), (4, 6), 8, (2, 4), (1,), sigma=1.0, heavy=1.0),
     "mixed": Shape((2000, 2000), (8, 16), 12, (2, 4, 8), (1, 2), sigma=1.4, heavy=0.10),
-    "narrow": Shape((100, 300), (8,), 4, (4, 8), (1, 2), sigma=1.0, heavy=0.05, narrow=True),
-    "scan": Shape((100, 300), (6, 8), 4, (4, 6), (1, 2), sigma=1.2, heavy=0.25, by_size=False),
-    "firstrun": Shape((100, 300), (4, 8), 3, (4, 8), (1, 2), sigma=1.2, heavy=0.08, known=0.0),
+    "narrow": Shape((150, 400), (8,), 4, (4, 8), (1, 2), sigma=1.0, heavy=0.05, narrow=True),
+    "scan": Shape((150, 400), (6, 8), 4, (4, 6), (1, 2), sigma=1.2, heavy=0.25, by_size=False),
+    "firstrun": Shape((150, 400), (4, 8), 3, (4, 8), (1, 2), sigma=1.2, heavy=0.08, known=0.0),
     "small10k": Shape((10000, 10000), (8, 16), 20, (2, 4, 8), (1, 2), sigma=1.2, heavy=0.05),
 }
 HARD = Shape((70, 70), (4,), 6, (4,), (1,), sigma=1.0, heavy=1.0)

@@ -132,7 +132,7 @@ def measure_hard(count: int) -> list[Row]:
 
 
 def measure_speed() -> list[Row]:
-    """T6, the scheduling part: bound, what-ifs, waves and schedule of 10,000 exports, and the cost of one claim."""
+    """T6, the scheduling part: bound, what-ifs, waves and schedule of 10,000 exports, and the cost of one claim, in CPU seconds.""""
     instance = draw("small10k", 0)
     jobs, capacities = instance.jobs, instance.capacities
     steps = []
@@ -142,13 +142,13 @@ def measure_speed() -> list[Row]:
         ("4 waves", lambda: recommend_waves(jobs, capacities, 4)),
         ("schedule (bottleneck)", lambda: simulate(jobs, capacities, POLICIES["bottleneck"])),
     ):
-        started = time.perf_counter()
+        started = time.process_time()
         action()
-        steps.append((name, time.perf_counter() - started))
+        steps.append((name, time.process_time() - started))
     total = sum(seconds for _, seconds in steps)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    rows = [Row("", f"  10,000 exports: {name}", f"{seconds:.3f} s", "", None) for name, seconds in steps]
-    rows.append(Row("T6", "10,000 exports: bound, what-ifs, waves, schedule", f"{total:.2f} s", "<= 4 s", total <= 4.0))
+    rows = [Row("", f"  10,000 exports: {name}", f"{seconds:.3f} CPU s", "", None) for name, seconds in steps]
+    rows.append(Row("T6", "10,000 exports: bound, what-ifs, waves, schedule", f"{total:.2f} CPU s", "<= 4 s", total <= 4.0))
     for name in ("bottleneck", "fast-lane", "longest-first", "waves"):
         cost = claim_cost(instance, name) * 1e6
         rows.append(Row("T6", f"one claim, 10,000 waiting, {name} (median)", f"{cost:.1f} us", "< 50 us", cost < 50.0))

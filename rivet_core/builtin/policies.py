@@ -8,6 +8,7 @@ front; `fifo` and `priority` the two plain ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 
 from rivet_core.api import SchedulingPolicy
 from rivet_core.facts import Capacities, Job, PoolState
@@ -106,7 +107,7 @@ def order_by_bottleneck(jobs: Sequence[Job], capacities: Capacities) -> list[str
 
 
 def choose_bottleneck(state: PoolState) -> str | None:
-    """Return the head with the greatest `max(own p90, remaining seconds on any scarce resource it takes)`."""
+    """Return the head with the greatest `max(own length, remaining seconds on any scarce resource it takes)`."""
     return _most_urgent(state.heads, state)[0].name
 
 
@@ -176,7 +177,7 @@ def _most_urgent(heads: Sequence[Job], state: PoolState) -> tuple[Job, float, st
     scarce, remaining = state.scarce, state.remaining
     best, best_key, best_seconds, binding = heads[0], -1.0, -1.0, ""
     for job in heads:
-        seconds = key = job.p90_seconds or job.predicted_seconds
+        seconds = key = _length(job)
         behind = ""
         for name in resource_names(job.group, job.heavy, job.serial):
             if name in scarce:
@@ -193,8 +194,13 @@ def _soonest(job: Job) -> tuple[float, int, str]:
 
 
 def _length(job: Job) -> float:
-    """Return how long to reckon with: the p90 where known, because a small guess that turns out long must not start last."""
-    return job.p90_seconds or job.predicted_seconds
+    """Return how long to reckon with: where a range is known its 97 % point, because a small guess that turns out long must
+    not start last. For a log-normal range that point is `p50 (p90 / p50)^1.5`; without a range it is the prediction.
+    """
+    expected, high = job.predicted_seconds, job.p90_seconds
+    if high is None or high <= expected or expected <= 0:
+        return expected
+    return high * sqrt(high / expected)
 
 
 def _staleness(job: Job) -> float:

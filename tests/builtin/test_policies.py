@@ -71,7 +71,7 @@ def test_bottleneck_equals_longest_first_when_nothing_is_scarce():
     assert order("bottleneck", jobs, capacity(2)) == order("longest-first", jobs, capacity(2))
 
 
-def test_bottleneck_reckons_with_the_p90():
+def test_bottleneck_reckons_with_the_high_end_of_the_range():
     jobs = (job("sure", 10, p90_seconds=13), job("guess", 9, p90_seconds=27))
     assert order("bottleneck", jobs, capacity(1)) == ["guess", "sure"]
 
