@@ -132,7 +132,7 @@ def measure_hard(count: int) -> list[Row]:
 
 
 def measure_speed() -> list[Row]:
-    """T6, the scheduling part: bound, what-ifs, waves and schedule of 10,000 exports, and the cost of one claim, in CPU seconds.""""
+    """T6, the scheduling part: bound, what-ifs, waves and schedule of 10,000 exports, and the cost of one claim; CPU time."""
     instance = draw("small10k", 0)
     jobs, capacities = instance.jobs, instance.capacities
     steps = []
