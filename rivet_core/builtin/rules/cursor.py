@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rivet_core.builtin.classifiers import TIMES, is_random_key
 from rivet_core.builtin.rules.signals import catalog, declared, live, statistic
-from rivet_core.facts import ColumnFacts, CursorQuality, Evidence, ExportFacts, Mode, Reason
+from rivet_core.facts import ColumnFacts, CursorQuality, CursorVerdict, Evidence, ExportFacts, Mode, Reason
 from rivet_core.planning.ranges import cursor_mode, cursor_ref, leads
 from rivet_core.planning.remedies import create_index
 from rivet_core.planning.taxonomy import TAXONOMY, reason
@@ -46,16 +46,21 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
     if verdict.quality is CursorQuality.STRONG_MONOTONIC:
         text = f"{verdict.columns[0]} grows, is unique, and leads an index."
         late = "Smaller values can still commit later; a lookback covers that." if not facts.spec.lookback_seconds else ""
-        found.append(_reason(scored, "RV301", text, verdict.evidence, caveat=late))
+        found.append(_reason(scored, "RV301", text, _quality(verdict), caveat=late))
     ambiguous = verdict.quality is CursorQuality.WEAK_MULTI_CANDIDATE
     if ambiguous:
         text = f"Which of {', '.join(verdict.columns)} marks progress is ambiguous."
-        found.append(_reason(scored, "RV309", text, verdict.evidence, remedy="declare one cursor_column"))
+        found.append(_reason(scored, "RV309", text, _quality(verdict), remedy="declare one cursor_column"))
     name = ref.columns[0] if ref is not None else verdict.columns[0]
     column = facts.table.column(name)
     if column is not None:
         found.extend(_column_reasons(facts, column, scored))
     return found
+
+
+def _quality(verdict: CursorVerdict) -> list[Evidence]:
+    """The verdict in one line; the facts behind it stand with the export's cursor, once."""
+    return [catalog(f"{'+'.join(verdict.columns)}.cursor_quality", str(verdict.quality))]
 
 
 _ADD_CURSOR = "add an updated_at column, set by the database, with an index"

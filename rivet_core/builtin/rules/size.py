@@ -19,6 +19,7 @@ from rivet_core.planning.work import Work, number, reads_delta, select_work
 
 SMALL_BYTES = 64 * MIB
 SMALL_ROWS = 100_000
+NOW_SECONDS = 60
 
 
 def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
@@ -110,8 +111,10 @@ def _age(facts: ExportFacts, work: Work) -> str:
     first = work.evidence[0] if work.evidence else None
     if first is None or first.observed_at is None:
         return ""
-    age = span_text(seconds_between(first.observed_at, facts.as_of))
-    rows = work.rows
+    seconds = seconds_between(first.observed_at, facts.as_of)
+    if seconds < NOW_SECONDS:
+        return f"By {first.source}, read now."
+    age, rows = span_text(seconds), work.rows
     if first.changes and rows:
         return f"By {first.source}, {age} old; {first.changes * 100 // rows} % of the rows written since."
     return f"By {first.source}, {age} old."
