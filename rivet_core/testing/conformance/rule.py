@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from rivet_core.facts import ExportFacts, Reason
+from rivet_core.facts import ExportFacts, Reason, ReasonKind
 from rivet_core.testing.conformance.base import Conformance
 from rivet_core.testing.conformance.cases import Case, load_cases
 from rivet_core.testing.conformance.references import build_options, load
@@ -98,7 +98,8 @@ class RuleConformance(Conformance):
         assert said, "nothing it was tried on makes the rule speak: add `cases`, or override `facts`"
         for reason in said:
             assert reason.message.strip(), f"{reason.code} says nothing"
-            assert reason.evidence or not reason.points, f"{reason.code} gives {reason.points} points without evidence"
+            explained = reason.evidence or not reason.points or reason.kind is ReasonKind.BASE  # a base may mean "unknown"
+            assert explained, f"{reason.code} gives {reason.points} points without evidence"
 
     def test_it_rises_where_it_says_so(self, record: ScoringRule, rising: Sequence[tuple[ExportFacts, ExportFacts]]) -> None:
         """The points of the worse of two snapshots are not lower."""

@@ -15,10 +15,13 @@ from rivet_core.facts import (
     ExportSpec,
     IndexFacts,
     Mode,
+    Role,
     RunFact,
     ServerFacts,
     TableFacts,
+    Tier,
     TypeKind,
+    ValueSpec,
 )
 
 AS_OF = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
@@ -57,14 +60,19 @@ def counted(rows: int, size: int) -> TableFacts:
 
 
 def export_facts() -> tuple[ExportFacts, ...]:
-    """Return a dozen snapshots that differ in one thing each."""
+    """Return snapshots that differ in one thing each."""
     server = ServerFacts(engine="sample", version="1", address="db:5432", observed_at=AS_OF, max_connections=100)
     spec = ExportSpec(name="orders", source="shop", table="public.orders")
     plain = ExportFacts(spec=spec, group="db:5432", table=counted(1_000_000, 1 << 30), server=server, as_of=AS_OF)
     incremental = replace(spec, mode=Mode.INCREMENTAL, cursor_column="updated_at")
     verdict = CursorVerdict(quality=CursorQuality.WEAK_TIME, columns=("updated_at",), why="a time", evidence_quality=60)
     started = AS_OF - timedelta(days=1)
-    run = RunFact(run_id="r1", status="succeeded", started_at=started, seconds=90.0, rows=10, bytes=1000)
+    ended = started + timedelta(seconds=90)
+    run = RunFact(run_id="r1", status="succeeded", started_at=started, finished_at=ended, seconds=90.0, rows=10, mode="full")
+    promised = ValueSpec(tier=Tier.HIGH, freshness_seconds=3600.0, deadline="13:00", consumers=("finance", "churn"))
+    busy = replace(plain.table, updates=500_000, deletes=200_000, counters_since=started, changes_since_statistics=700_000)
+    failed = tuple(replace(run, run_id=f"f{number}", status="failed", error_class="timeout") for number in range(5))
+    slow = tuple(replace(run, run_id=f"s{number}", seconds=90.0 * 10**number, predicted_seconds=90.0) for number in range(4))
     return (
         plain,
         replace(plain, table=TableFacts(name="nothing_known"), server=ServerFacts(engine="sample")),
@@ -78,4 +86,13 @@ def export_facts() -> tuple[ExportFacts, ...]:
         replace(plain, spec=replace(spec, parallel_safe=False, heavy=True, wave=2)),
         replace(plain, history=(run, replace(run, run_id="r0", status="failed", error_class="timeout")), last_success=started),
         replace(plain, server=replace(server, used_connections=100, replica_lag_seconds=1e6, lock_waits=50)),
+        replace(plain, server=replace(server, role=Role.STANDBY, conflicts=9, conflict_delay_seconds=30.0, active_sessions=90)),
+        replace(plain, table=replace(plain.table, avg_width=20_000, out_of_line_bytes=1 << 30, dead_rows=10**7)),
+        replace(plain, spec=incremental, cursor=verdict, previous=plain.table, previous_at=started, table=busy),
+        replace(plain, spec=replace(spec, value=promised), last_success=AS_OF - timedelta(days=9), history=(run,) * 5),
+        replace(plain, spec=incremental, cursor=verdict, table=replace(plain.table, indexes=())),
+        replace(plain, spec=replace(spec, reconcile_required=True), previous_columns=(("id", "integer"), ("gone", "text"))),
+        replace(plain, history=(*failed, run)),
+        replace(plain, history=slow, last_success=started),
+        replace(plain, spec=replace(spec, depends_on=("customers",), parallel=8, snapshot="consistent")),
     )
