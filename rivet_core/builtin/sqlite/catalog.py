@@ -145,7 +145,6 @@ def _table(reader: Reader, item: InspectItem, table: Table) -> TableFacts:
         notes.append(UPPER_BOUND)
     return TableFacts(
         name=item.name,
-        schema="main",
         relation=table.relation.name,
         columns=tuple(_column(reader, table, column) for column in table.columns),
         indexes=_indexes(reader, table),
@@ -259,7 +258,6 @@ def _selected(
         work = _evidence("scanned_bytes", scan, "B", "EXPLAIN", reader.observed_at, QUALITY_EXPLAIN, Basis.LIVE)
     return TableFacts(
         name=item.name,
-        schema="main" if relation else "",
         relation=relation,
         kind=kind,
         columns=tuple(_described(column) for column in columns),

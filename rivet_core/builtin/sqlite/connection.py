@@ -1,17 +1,16 @@
-"""Read-only connections to one SQLite file, and the pool of them that a session shares between threads.
+"""Read-only connections to one SQLite file.
 
 A database in WAL mode that nobody has open needs a `-wal` and a `-shm` file merely to be read, and SQLite would create
 them beside it. So it is opened `immutable` instead, which takes no locks and creates nothing; in exchange `verify` proves
-after every read that no writer came in between, and the read counts as failed when one did.
+after every read that no writer came in between, and the read counts as failed when one did. From then on the session opens
+the database as any reader does: its writers make those files anyway.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from rivet_core.builtin.sqlite.faults import interrupted, source_error
@@ -25,11 +24,11 @@ _NO_LIMIT = 86_400.0
 _PROGRESS_STEPS = 100_000
 """Virtual machine steps between two looks at the clock: some milliseconds, too few to be seen in a profile."""
 
+CHANGED = "source_changed"
+"""The code of the error that a read without locks met a writer."""
+
 LOCK_SECONDS = 5.0
 """How long planning waits for a writer's lock; reading waits as its tuning says."""
-
-WAIT_SECONDS = 600.0
-"""How long a thread waits for a connection of a session that is at its limit."""
 
 Signature = tuple[int, int, int, int, int]
 
@@ -37,13 +36,13 @@ Signature = tuple[int, int, int, int, int]
 class Connection:
     """One open connection. `raw` is the driver's; use it from one thread at a time."""
 
-    def __init__(self, path: Path, lock_seconds: float) -> None:
+    def __init__(self, path: Path, lock_seconds: float, *, in_use: bool = False) -> None:
         self.path = path
         self._deadline = float("inf")
         self._cancelled = False
         self.statements = 0
         self.signature = file_signature(path)
-        self.immutable = _unused_wal(path)
+        self.immutable = not in_use and _unused_wal(path)
         uri = f"{path.as_uri()}?mode=ro{'&immutable=1' if self.immutable else ''}"
         try:
             self.raw = sqlite3.connect(
@@ -110,10 +109,11 @@ class Connection:
 
     def verify(self) -> None:
         """Raise a transient `SourceError` when the file changed under a connection that takes no locks."""
-        if self.immutable and (file_signature(self.path) != self.signature or not _unused_wal(self.path)):
+        if not self.fresh:
             raise SourceError(
                 f"SQLite database {self.path} was written while it was being read",
                 hint="nothing was lost: the unit is read again",
+                code=CHANGED,
                 transient=True,
                 error_class="conflict",
             )
@@ -128,120 +128,7 @@ class Connection:
         self.raw.close()
 
 
-class Pool:
-    """At most `limit` connections to one file; an idle one is used again."""
-
-    def __init__(self, path: Path, limit: int = 4) -> None:
-        self.path = path
-        self._limit = limit
-        self._idle: list[Connection] = []
-        self._busy: set[Connection] = set()
-        self._opening = 0
-        self._closed = False
-        self._changed = threading.Condition()
-
-    def limit(self, connections: int) -> None:
-        """Change the limit; idle connections above it are closed, busy ones when they come back."""
-        with self._changed:
-            self._limit = max(1, connections)
-            while self._idle and self._held() > self._limit:
-                self._idle.pop().close()
-            self._changed.notify_all()
-
-    def _held(self) -> int:
-        return len(self._idle) + len(self._busy) + self._opening
-
-    def acquire(self, lock_seconds: float = LOCK_SECONDS) -> Connection:
-        """Return a connection of one's own that waits this long for locks; see `Connection.wait_for_locks`.
-
-        Raises `SourceError` when the file cannot be opened or no connection comes free.
-        """
-        connection = self._take(lock_seconds)
-        try:
-            connection.wait_for_locks(lock_seconds)
-        except BaseException:
-            self.release(connection, broken=True)
-            raise
-        return connection
-
-    def _take(self, lock_seconds: float) -> Connection:
-        deadline = time.monotonic() + WAIT_SECONDS
-        with self._changed:
-            while True:
-                if self._closed:
-                    raise SourceError(f"the session on {self.path} is closed", hint="open a new one", error_class="connection")
-                while self._idle:
-                    connection = self._idle.pop()
-                    if connection.fresh:
-                        self._busy.add(connection)
-                        return connection
-                    connection.close()
-                if self._held() < self._limit:
-                    self._opening += 1
-                    break
-                if not self._changed.wait(deadline - time.monotonic()):
-                    raise SourceError(
-                        f"no connection to {self.path} came free: {self._limit} are in use",
-                        hint="raise the group's max_connections",
-                        transient=True,
-                        error_class="limit",
-                    )
-        try:
-            connection = open_connection(self.path, lock_seconds)
-        except BaseException:
-            with self._changed:
-                self._opening -= 1
-                self._changed.notify()
-            raise
-        with self._changed:
-            self._opening -= 1
-            self._busy.add(connection)
-        return connection
-
-    def release(self, connection: Connection, *, broken: bool = False) -> None:
-        """Give a connection back; a broken one is closed."""
-        try:
-            connection.reset()
-        except sqlite3.Error:
-            broken = True
-        with self._changed:
-            self._busy.discard(connection)
-            if broken or self._closed or self._held() >= self._limit:
-                connection.close()
-            else:
-                self._idle.append(connection)
-            self._changed.notify()
-
-    @contextmanager
-    def connection(self) -> Iterator[Connection]:
-        """Lend a connection for a block; errors of the driver become `SourceError`."""
-        connection = self.acquire()
-        try:
-            yield connection
-        except sqlite3.Error as error:
-            raise connection.fault(error) from error
-        finally:
-            self.release(connection)
-
-    def interrupt(self) -> None:
-        """Stop every statement that runs now."""
-        with self._changed:
-            for connection in self._busy:
-                connection.interrupt()
-
-    def close(self) -> None:
-        """Stop what runs and close; busy connections close when their user gives them back."""
-        with self._changed:
-            self._closed = True
-            for connection in self._busy:
-                connection.interrupt()
-            for connection in self._idle:
-                connection.close()
-            self._idle.clear()
-            self._changed.notify_all()
-
-
-def open_connection(path: Path, lock_seconds: float = LOCK_SECONDS) -> Connection:
+def open_connection(path: Path, lock_seconds: float = LOCK_SECONDS, *, in_use: bool = False) -> Connection:
     """Open `path` read-only. Raises `SourceError` when it is missing, no file, not readable or not a database."""
     try:
         with path.open("rb") as file:
@@ -264,7 +151,7 @@ def open_connection(path: Path, lock_seconds: float = LOCK_SECONDS) -> Connectio
         ) from None
     if head and head != MAGIC:
         raise source_error(_not_a_database(), path)
-    return Connection(path, lock_seconds)
+    return Connection(path, lock_seconds, in_use=in_use)
 
 
 def _wait(seconds: float) -> float:

@@ -14,9 +14,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from rivet_core.builtin.sqlite import catalog
-from rivet_core.builtin.sqlite.connection import Connection, Pool
+from rivet_core.builtin.sqlite.connection import CHANGED, Connection
 from rivet_core.builtin.sqlite.cursor import OrderCheck, check_one_class, check_window_class
 from rivet_core.builtin.sqlite.options import SqliteOptions
+from rivet_core.builtin.sqlite.pool import Pool
 from rivet_core.builtin.sqlite.read import Shape, SqliteStream
 from rivet_core.builtin.sqlite.schema import Table
 from rivet_core.builtin.sqlite.statements import aliased, from_item, unit_statement
@@ -49,6 +50,12 @@ class SqliteSession:
 
     def inspect(self, items: Sequence[InspectItem]) -> CatalogFacts:
         """Return the facts of all items; see `catalog.inspect` for the number of statements."""
+        try:
+            with self._pool.connection() as connection:
+                return catalog.inspect(connection, items)
+        except SourceError as error:
+            if error.code != CHANGED:
+                raise
         with self._pool.connection() as connection:
             return catalog.inspect(connection, items)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from rivet_core.builtin.sqlite.connection import Pool
+from rivet_core.builtin.sqlite.pool import Pool
 from rivet_core.builtin.sqlite.session import SqliteSession
 from rivet_core.errors import SourceError
 from rivet_core.facts import InspectItem, Mode, ReadSpec, Tuning, Unit, UnitKind
@@ -122,6 +122,27 @@ def test_a_writer_that_comes_in_during_a_read_without_locks_is_seen(tmp_path: Pa
     assert read_unit(session, SPEC, WHOLE)[0].num_rows == 501
     writer.close()
     assert read_unit(session, SPEC, WHOLE)[0].num_rows == 501
+    session.close()
+
+
+def test_writers_that_come_and_go_cannot_keep_a_reader_out(tmp_path: Path) -> None:
+    path = tmp_path / "w.db"
+    make(path, wal=True).close()
+    session = SqliteSession(path)
+    spec = ReadSpec(export="e", table="t", tuning=Tuning(batch_rows=100))
+    counts, codes = [], []
+    for _ in range(3):
+        batches = iter(session.read(spec, WHOLE))
+        try:
+            rows = next(batches).num_rows
+            with sqlite3.connect(path) as writer:
+                writer.execute("INSERT INTO t (v) VALUES ('more')")
+            writer.close()
+            counts.append(rows + sum(batch.num_rows for batch in batches))
+        except SourceError as error:
+            codes.append(error.code)
+    assert (codes, counts) == (["source_changed"], [1001, 1002])
+    assert session.inspect([InspectItem(name="t", table="t")]).tables["t"].rows[0].value == 1003
     session.close()
 
 
