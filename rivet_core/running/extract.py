@@ -35,6 +35,9 @@ from rivet_core.running.task import ExportTask
 from rivet_core.state import Lease, Metric, RunStart, StateStore, UnitRecord
 from rivet_core.stores import Store, Versioned
 
+WORTH_REMEMBERING = 8 << 20
+"""Bytes from which the only unit of a run is recorded before the commit; below it, reading again costs less."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
@@ -67,6 +70,8 @@ class ExportRun:
         self._units = task.units
         self._done: dict[int, UnitRecord] = {}
         self._resumed = 0
+        self._retried = False
+        self._recorded = False
         self._warnings: list[str] = []
         self._retrier = Retrier(task.spec.tuning, context.budget, stopped=context.stop.event, told=self._retrying)
 
@@ -121,9 +126,11 @@ class ExportRun:
     def _cursor(self, current: Current | None) -> tuple[Mark, ...]:
         """Return the cursor that the run starts from, which must be the one the plan saw (PA4)."""
         task = self.task
+        if task.spec.mode is not Mode.INCREMENTAL:
+            return ()
         cursor = self._context.state.cursor(task.name)
-        if task.spec.mode is not Mode.INCREMENTAL or cursor == task.cursor_snapshot:
-            return cursor if task.spec.mode is Mode.INCREMENTAL else ()
+        if cursor == task.cursor_snapshot:
+            return cursor
         if current is not None and current.cursor_after == cursor and current.cursor_before == task.cursor_snapshot and cursor:
             # The plan was made from a state that had missed the last commit. Reading from its end is exact.
             self._units = narrowed(task.units, cursor)
@@ -144,6 +151,7 @@ class ExportRun:
             self._run_id, self._started_at, self._units = found.run_id, found.started_at, found.units
             self._done = dict(found.done)
             self._resumed = len(found.done)
+            self._retried = True
             state.runs.reopen(found.run_id)
         else:
             self._run_id = f"{self._started_at:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
@@ -199,7 +207,9 @@ class ExportRun:
 
     def _one(self, reader: UnitReader, unit: Unit) -> None:
         record = self._retrier.run(lambda: reader.read(unit))
-        self._context.state.runs.unit_done(self._run_id, record)  # I5
+        if len(self._units) > 1 or record.bytes >= WORTH_REMEMBERING or self._resumed:
+            self._context.state.runs.unit_done(self._run_id, record, again=self._retried)  # I5
+            self._recorded = True
         faults.point("unit_done")
         self._done[unit.index] = record
         self._tell("unit_done", unit=unit.index, units=len(self._units), rows=record.rows, bytes=record.bytes)
@@ -290,7 +300,7 @@ class ExportRun:
             days=tuple(dict.fromkeys(window_of(unit) for unit in self._units if window_of(unit))),
             has_nulls=incremental and any(unit.kind is UnitKind.NULLS for unit in self._units),
         )
-        self._dataset.commit(manifest, self._started_at, current, tag, append=append)  # I2, I7
+        self._dataset.commit(manifest, self._started_at, current, tag, append=append, resumed=self._retried)  # I2, I7
         return manifest
 
     def _finish(
@@ -314,6 +324,7 @@ class ExportRun:
             columns=[{"name": name, "type": kind} for name, kind in observed(self.task)],
             cursor=moved,
             keep_cursor=incremental,
+            forget_units=self._recorded or self._retried,
         )
         faults.point("after_cursor")
         outcome = replace(

@@ -64,7 +64,14 @@ class Dataset:
                     yield member, part
 
     def commit(
-        self, manifest: Manifest, at: datetime, previous: Current | None, tag: Versioned | None, *, append: bool
+        self,
+        manifest: Manifest,
+        at: datetime,
+        previous: Current | None,
+        tag: Versioned | None,
+        *,
+        append: bool,
+        resumed: bool = False,
     ) -> Current:
         """Publish the manifest, then make it the dataset, or a further part of it (`append`). Returns what is current now.
 
@@ -76,7 +83,7 @@ class Dataset:
         success = self.layout.success(manifest.run_id, at)
         self.store.put(success, b"")
         for folder in sorted({part.key.rpartition("/")[0] for part in manifest.parts} | {success.rpartition("/")[0]}):
-            self.store.sync(folder)
+            self.store.sync(folder, deep=resumed)
         faults.point("success_marked")
         current = self.next(manifest, key, previous, append=append)
         faults.point("before_current")

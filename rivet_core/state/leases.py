@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rivet_core.errors import BusyError, RivetError
@@ -27,6 +27,13 @@ from rivet_core.state.models import LeaseRow
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 30.0
 POLL_SECONDS = 0.2
+
+
+_FIND = select(table(LeaseRow)).where(LeaseRow.name.in_(bindparam("names", expanding=True)))
+_ADD = insert(table(LeaseRow))
+_FREE = delete(table(LeaseRow)).where(
+    LeaseRow.name.in_(bindparam("names", expanding=True)), LeaseRow.owner == bindparam("mine")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +110,7 @@ class Leases:
         with self._guard:
             self._held.difference_update(lease.names)
         with self._database.writing() as connection:
-            connection.execute(delete(table(LeaseRow)).where(LeaseRow.name.in_(lease.names), LeaseRow.owner == self._owner))
+            connection.execute(_FREE, {"names": list(lease.names), "mine": self._owner})
 
     def lost(self, lease: Lease) -> bool:
         """Whether somebody took the lease over, after this process was asleep for too long."""
@@ -132,10 +139,8 @@ class Leases:
         pools = [(pool, [f"slot:{pool.resource}:{number}" for number in range(pool.capacity)]) for pool in slots if pool.count]
         names = [name, *(slot for _, pool in pools for slot in pool)]
         with self._database.writing() as connection:
-            query = select(table(LeaseRow)).where(LeaseRow.name.in_(names))
-            if connection.dialect.name != "sqlite":
-                query = query.with_for_update()
-            rows = {row.name: row for row in connection.execute(query)}
+            query = _FIND if connection.dialect.name == "sqlite" else _FIND.with_for_update()
+            rows = {row.name: row for row in connection.execute(query, {"names": names})}
             live = {row.name: row for row in rows.values() if not _stale(row)}
             if name in live:
                 return Refusal(name=name, holder=_holder(live[name]), slots=False)
@@ -163,7 +168,7 @@ class Leases:
         fresh = [name for name in names if name not in known]
         taken = [name for name in names if name in known]
         if fresh:
-            connection.execute(insert(table(LeaseRow)), [{"name": name, **values} for name in fresh])
+            connection.execute(_ADD, [{"name": name, **values} for name in fresh])
         if taken:
             connection.execute(update(table(LeaseRow)).where(LeaseRow.name.in_(taken)).values(**values))
 

@@ -6,13 +6,42 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from rivet_core.facts import Json, Mark, RunFact
 from rivet_core.state.database import Database, put, table
 from rivet_core.state.marks import marks_from_json, marks_to_json, units_from_json
 from rivet_core.state.models import CursorRow, MetricRow, PartRow, ProgressRow, RunRow, UnitRow
 from rivet_core.state.records import Metric, PartRecord, Resumable, RunStart, UnitRecord
+
+# Statements of every export's path, built once: building them costs more than running them.
+_RUN = table(RunRow)
+_ABANDON = (
+    update(_RUN)
+    .where(RunRow.export == bindparam("of"), RunRow.status == "running")
+    .values(status="killed", finished_at=bindparam("now"))
+)
+_BEGIN = insert(_RUN)
+_END = (
+    update(_RUN)
+    .where(RunRow.run_id == bindparam("id"))
+    .values(
+        {
+            name: bindparam(name)
+            for name in ("status", "finished_at", "seconds", "rows", "bytes", "retries", "columns", "error", "error_class")
+        }
+    )
+)
+_ADD_UNIT = insert(table(UnitRow))
+_ADD_PART = insert(table(PartRow))
+_FORGET_UNITS = delete(table(UnitRow)).where(UnitRow.run_id == bindparam("id"))
+_FORGET_PARTS = delete(table(PartRow)).where(PartRow.run_id == bindparam("id"))
+_FORGET_UNIT = delete(table(UnitRow)).where(UnitRow.run_id == bindparam("id"), UnitRow.unit == bindparam("number"))
+_FORGET_UNIT_PARTS = delete(table(PartRow)).where(PartRow.run_id == bindparam("id"), PartRow.unit == bindparam("number"))
+_CLEAR_CURSOR = delete(table(CursorRow)).where(CursorRow.export == bindparam("of"))
+_CLEAR_PROGRESS = delete(table(ProgressRow)).where(ProgressRow.export == bindparam("of"))
+_ADD_METRIC = insert(table(MetricRow))
+_FORGET_METRIC = delete(table(MetricRow)).where(MetricRow.run_id == bindparam("id"))
 
 
 class Runs:
@@ -24,28 +53,25 @@ class Runs:
     def begin(self, start: RunStart) -> None:
         """Record that a run has begun; an unfinished older run of the export is marked killed, it will not be resumed."""
         with self._database.writing() as connection:
+            connection.execute(_ABANDON, {"of": start.export, "now": _now()})
             connection.execute(
-                update(table(RunRow))
-                .where(RunRow.export == start.export, RunRow.status == "running")
-                .values(status="killed", finished_at=_now())
-            )
-            connection.execute(
-                insert(table(RunRow)).values(
-                    run_id=start.run_id,
-                    export=start.export,
-                    plan_id=start.plan_id,
-                    fingerprint=start.fingerprint,
-                    source_fingerprint=start.source_fingerprint,
-                    mode=start.mode,
-                    status="running",
-                    started_at=start.started_at,
-                    predicted_seconds=start.predicted_seconds,
-                    table_bytes=start.table_bytes,
-                    retries=0,
-                    error_class="",
-                    units=[unit.to_json() for unit in start.units],
-                    cursor_before=marks_to_json(start.cursor_before),
-                )
+                _BEGIN,
+                {
+                    "run_id": start.run_id,
+                    "export": start.export,
+                    "plan_id": start.plan_id,
+                    "fingerprint": start.fingerprint,
+                    "source_fingerprint": start.source_fingerprint,
+                    "mode": start.mode,
+                    "status": "running",
+                    "started_at": start.started_at,
+                    "predicted_seconds": start.predicted_seconds,
+                    "table_bytes": start.table_bytes,
+                    "retries": 0,
+                    "error_class": "",
+                    "units": [unit.to_json() for unit in start.units],
+                    "cursor_before": marks_to_json(start.cursor_before),
+                },
             )
 
     def reopen(self, run_id: str) -> None:
@@ -57,24 +83,27 @@ class Runs:
                 .values(status="running", finished_at=None, error=None, error_class="")
             )
 
-    def unit_done(self, run_id: str, unit: UnitRecord) -> None:
-        """Record that all parts of a unit are published; recording it again replaces nothing but itself (I5)."""
+    def unit_done(self, run_id: str, unit: UnitRecord, *, again: bool = True) -> None:
+        """Record that all parts of a unit are published (I5). `again` when it may have been recorded before: it is replaced."""
         with self._database.writing() as connection:
-            connection.execute(delete(table(PartRow)).where(PartRow.run_id == run_id, PartRow.unit == unit.unit))
-            put(
-                connection,
-                UnitRow,
-                run_id=run_id,
-                unit=unit.unit,
-                rows=unit.rows,
-                bytes=unit.bytes,
-                marks=marks_to_json(unit.marks),
-                counts=dict(unit.counts),
-                schema=list(unit.schema),
-                done_at=_now(),
+            if again:
+                connection.execute(_FORGET_UNIT_PARTS, {"id": run_id, "number": unit.unit})
+                connection.execute(_FORGET_UNIT, {"id": run_id, "number": unit.unit})
+            connection.execute(
+                _ADD_UNIT,
+                {
+                    "run_id": run_id,
+                    "unit": unit.unit,
+                    "rows": unit.rows,
+                    "bytes": unit.bytes,
+                    "marks": marks_to_json(unit.marks),
+                    "counts": dict(unit.counts),
+                    "schema": list(unit.schema),
+                    "done_at": _now(),
+                },
             )
             if unit.parts:
-                connection.execute(insert(table(PartRow)), [_part_values(run_id, part) for part in unit.parts])
+                connection.execute(_ADD_PART, [_part_values(run_id, part) for part in unit.parts])
 
     def commit(
         self,
@@ -88,36 +117,39 @@ class Runs:
         columns: Sequence[Json],
         cursor: tuple[Mark, ...] | None,
         keep_cursor: bool,
+        forget_units: bool = True,
     ) -> None:
         """Finish a run whose dataset is committed, and move the cursor with it, in one transaction (I3, I6).
 
         `cursor` is the new cursor; `None` leaves it as it is when `keep_cursor`, else clears it: a dataset that was replaced
-        as a whole no longer has the old one's cursor.
+        as a whole no longer has the old one's cursor. `forget_units` is false when none were recorded.
         """
         now = _now()
         with self._database.writing() as connection:
             connection.execute(
-                update(table(RunRow))
-                .where(RunRow.run_id == run_id)
-                .values(
-                    status="succeeded",
-                    finished_at=now,
-                    seconds=seconds,
-                    rows=rows,
-                    bytes=size,
-                    retries=retries,
-                    columns=list(columns),
-                    error=None,
-                )
+                _END,
+                {
+                    "id": run_id,
+                    "status": "succeeded",
+                    "finished_at": now,
+                    "seconds": seconds,
+                    "rows": rows,
+                    "bytes": size,
+                    "retries": retries,
+                    "columns": list(columns),
+                    "error": None,
+                    "error_class": "",
+                },
             )
             if cursor is not None:
                 put(connection, CursorRow, export=export, marks=marks_to_json(cursor), run_id=run_id, updated_at=now)
                 _progress(connection, export, committed=marks_to_json(cursor), committed_at=now)
             elif not keep_cursor:
-                connection.execute(delete(table(CursorRow)).where(CursorRow.export == export))
-                connection.execute(delete(table(ProgressRow)).where(ProgressRow.export == export))
-            connection.execute(delete(table(PartRow)).where(PartRow.run_id == run_id))
-            connection.execute(delete(table(UnitRow)).where(UnitRow.run_id == run_id))
+                connection.execute(_CLEAR_CURSOR, {"of": export})
+                connection.execute(_CLEAR_PROGRESS, {"of": export})
+            if forget_units:
+                connection.execute(_FORGET_PARTS, {"id": run_id})
+                connection.execute(_FORGET_UNITS, {"id": run_id})
 
     def fail(
         self,
@@ -134,24 +166,26 @@ class Runs:
         """Close a run that did not commit. Its units stay, so that it can be resumed."""
         with self._database.writing() as connection:
             connection.execute(
-                update(table(RunRow))
-                .where(RunRow.run_id == run_id)
-                .values(
-                    status=status,
-                    finished_at=_now(),
-                    seconds=seconds,
-                    retries=retries,
-                    error_class=error_class,
-                    error=dict(error),
-                    rows=rows,
-                    bytes=size,
-                )
+                _END,
+                {
+                    "id": run_id,
+                    "status": status,
+                    "finished_at": _now(),
+                    "seconds": seconds,
+                    "rows": rows,
+                    "bytes": size,
+                    "retries": retries,
+                    "columns": None,
+                    "error": dict(error),
+                    "error_class": error_class,
+                },
             )
 
     def grade(self, metric: Metric) -> None:
         """Keep what a run took beside what was predicted; only after its verdict is known (I4)."""
         with self._database.writing() as connection:
-            put(connection, MetricRow, **{name: getattr(metric, name) for name in Metric.__slots__})
+            connection.execute(_FORGET_METRIC, {"id": metric.run_id})
+            connection.execute(_ADD_METRIC, {name: getattr(metric, name) for name in Metric.__slots__})
 
     def resumable(self, export: str) -> Resumable | None:
         """Return the newest run of an export when it did not finish, else `None`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,6 @@ class LocalPart(Part):
         self._path = path
         self._temporary = path.with_name(f".{path.name}{TEMPORARY}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(
                 self._temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0), 0o666
             )
@@ -40,7 +40,8 @@ class LocalPart(Part):
             data = data[os.write(self._descriptor, data) :]
 
     def _publish(self) -> None:
-        os.fsync(self._descriptor)
+        if self.bytes:  # An empty file is nothing but its name, which the directory keeps.
+            os.fsync(self._descriptor)
         os.close(self._descriptor)
         self._descriptor = -1
         self._temporary.replace(self._path)
@@ -60,13 +61,29 @@ class LocalStore(Store):
     def __init__(self, target: Target) -> None:
         super().__init__(target)
         self._root = Path(target.root)
+        self._changed: set[Path] = set()
+        self._lock = threading.Lock()
+
+    def _make(self, folder: Path) -> None:
+        """Create a directory, remembering the parents that have a new name to be synced."""
+        if folder.is_dir():
+            return
+        missing = [folder, *(parent for parent in folder.parents if not parent.exists())]
+        folder.mkdir(parents=True, exist_ok=True)
+        with self._lock:
+            self._changed.update(path.parent for path in missing)
 
     def _path(self, key: str) -> Path:
         return self._root / safe_key(key)
 
     def write(self, key: str) -> Part:
         """Start a file in its final directory, under a temporary name."""
-        return LocalPart(key, self._path(key))
+        path = self._path(key)
+        try:
+            self._make(path.parent)
+        except OSError as error:
+            raise destination_error(error, str(path), "write") from error
+        return LocalPart(key, path)
 
     def check(self) -> None:
         """Create the root if need be, and a file in it."""
@@ -81,20 +98,15 @@ class LocalStore(Store):
             with contextlib.suppress(OSError):
                 probe.unlink()
 
-    def sync(self, directory: str) -> None:
-        """Sync the directory and its ancestors up to the root: a rename is durable only then."""
+    def sync(self, directory: str, *, deep: bool = False) -> None:
+        """Sync the directory, and those above it that got a new name: a rename is durable only then."""
         path = self._path(directory)
-        for folder in (path, *path.parents):
-            try:
-                descriptor = os.open(folder, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
-            except OSError as error:
-                raise destination_error(error, str(folder), "sync") from error
-            if folder == self._root:
-                return
+        _sync(path)
+        with self._lock:
+            for folder in path.parents:
+                if folder in self._changed or (deep and folder.is_relative_to(self._root)):
+                    _sync(folder)
+                    self._changed.discard(folder)
 
     def current(self, key: str) -> Versioned | None:
         """Read the file; its tag is the digest of its bytes."""
@@ -110,7 +122,7 @@ class LocalStore(Store):
         """Write, fsync and rename under a lock of the directory, after looking that nobody was faster."""
         path = self._path(key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self._make(path.parent)
             with _locked(path.parent):
                 found = self.current(key)
                 if (found.tag if found else None) != (previous.tag if previous else None):
@@ -180,6 +192,17 @@ class LocalStore(Store):
                 folder.rmdir()
             except OSError:
                 return
+
+
+def _sync(folder: Path) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise destination_error(error, str(folder), "sync") from error
 
 
 def _raise(error: OSError) -> None:

@@ -151,7 +151,7 @@ class ObjectStore(Store):
         except Exception as error:
             raise destination_error(error, self.where, "list") from error
 
-    def sync(self, directory: str) -> None:
+    def sync(self, directory: str, *, deep: bool = False) -> None:
         """Nothing to do: a put that answered is durable."""
 
     def current(self, key: str) -> Versioned | None:

@@ -133,8 +133,11 @@ class Store(ABC):
         """Raise when nothing could be written here: one attempt before a campaign starts (M01)."""
 
     @abstractmethod
-    def sync(self, directory: str) -> None:
-        """Make the names in `directory` durable, up to the root, where the store has such a notion."""
+    def sync(self, directory: str, *, deep: bool = False) -> None:
+        """Make the names in `directory` durable, and the new names above it, where the store has such a notion.
+
+        `deep` syncs everything up to the root: another process may have made the directories.
+        """
 
     @abstractmethod
     def current(self, key: str) -> Versioned | None:
