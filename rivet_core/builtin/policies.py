@@ -21,6 +21,9 @@ FAST_LANE_SHARE = 0.03
 SLACK_SHARE = 0.2
 """Promised exports pass others only while the most urgent head needs less than the remaining time by this share."""
 
+LEAD_SLACK_SHARE = 0.1
+"""The same for promoted exports, which yield only to a resource that would idle."""
+
 LONG_SHARE = 0.3
 """A promised export longer than this share of the lower bound starts early for the sake of the campaign's end."""
 
@@ -148,33 +151,38 @@ def order_fast_lane(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
 
 
 def choose_fast_lane(state: PoolState) -> str | None:
-    """Return a promoted head; else a promised one while nothing is urgent; else the most urgent one.
+    """Return a promised export, promoted ones first, unless an urgent one has to pass it.
 
-    A head is urgent when the work behind it nearly fills the time the campaign still needs. Until then the order does not
-    move the end, so promised exports go first at next to no cost. Where a scarce resource is urgent, a promised export on
-    the same resource may still go first (its work is the same in any order), and on at most half of the workers an urgent
-    one passes even promoted exports: an idle bottleneck would cost the campaign more than they gain.
+    A head is urgent when its own length, or the work ahead on a scarce resource that the promised export leaves idle, nearly
+    fills the time that the campaign still needs. Until then the order does not move the end, so promised exports go first
+    at next to no cost. A promoted export lets only an idle resource pass, and only onto half of the workers.
     """
     heads = state.heads
-    leads = heads[0].name in state.front  # promoted exports lead the order
-    urgent, seconds, resource = _most_urgent(heads, state)
-    horizon = state.remaining[WORKERS]
     promised = [job for job in heads if is_promised(job)]
     if not promised:
-        return urgent.name
+        return _most_urgent(heads, state)[0].name
+    leads = heads[0].name in state.front  # promoted exports lead the order
+    candidate = heads[0] if leads else min(promised, key=_soonest)
+    taken = resource_names(candidate.group, candidate.heavy, candidate.serial)
+    horizon = max([state.remaining[WORKERS], *(state.remaining[name] for name in state.scarce.intersection(taken))])
+    urgent, seconds, resource = _most_urgent(heads, state, taken)
     if leads:
         others = sum(not is_promised(job) for job in state.running)
-        if not resource or seconds < horizon or 2 * (others + 1) > state.workers:
-            return heads[0].name
-    elif seconds < (1.0 - SLACK_SHARE) * horizon:
-        return min(promised, key=_soonest).name
+        passes = bool(resource) and seconds >= (1.0 - LEAD_SLACK_SHARE) * horizon and 2 * (others + 1) <= state.workers
+    else:
+        passes = seconds >= (1.0 - SLACK_SHARE) * horizon
+    if not passes:
+        return candidate.name
     alike = [job for job in promised if resource in resource_names(job.group, job.heavy, job.serial)]
     return min(alike, key=_soonest, default=urgent).name
 
 
-def _most_urgent(heads: Sequence[Job], state: PoolState) -> tuple[Job, float, str]:
-    """Return the head with the greatest key, the key in seconds, and the resource behind it (empty: its own length)."""
-    scarce, remaining = state.scarce, state.remaining
+def _most_urgent(heads: Sequence[Job], state: PoolState, without: Sequence[str] = ()) -> tuple[Job, float, str]:
+    """Return the head with the greatest key, the key in seconds, and the resource behind it (empty: its own length).
+
+    Resources in `without` do not count.
+    """
+    scarce, remaining = state.scarce.difference(without) if without else state.scarce, state.remaining
     best, best_key, best_seconds, binding = heads[0], -1.0, -1.0, ""
     for job in heads:
         seconds = key = _length(job)
