@@ -67,6 +67,10 @@ class SimulationResult:
             "fresh": {"mean_ratio": self.fresh_mean_ratio},
         }
 
+    def as_labelled_dict(self) -> dict[str, Any]:
+        """Return the same object with the policy and the workers in front, for when several are printed."""
+        return {"policy": self.policy, "workers": self.workers, **self.as_dict()}
+
 
 def simulate(
     jobs: Sequence[Job],

@@ -138,3 +138,9 @@ def test_the_audit_finds_what_the_dispatcher_would_never_do():
 def test_an_empty_campaign_takes_no_time():
     result = simulate((), capacity(4), POLICIES["waves"])
     assert (result.makespan_seconds, result.ratio, result.fresh_mean_ratio) == (0.0, 1.0, None)
+
+
+def test_several_results_are_told_apart_by_their_labels():
+    result = simulate(row([1.0]), capacity(2), POLICIES["fifo"])
+    assert list(result.as_labelled_dict())[:2] == ["policy", "workers"]
+    assert result.as_labelled_dict() == {"policy": "fifo", "workers": 2, **result.as_dict()}
