@@ -10,7 +10,7 @@ from rivet_core.api import CursorClassifier
 from rivet_core.facts import Basis, CursorQuality, CursorRef, CursorVerdict, Evidence, ExportFacts, Role, TableFacts, TypeKind
 from rivet_core.planning.confidence import PRIOR, confidence_of, weakest
 from rivet_core.planning.ranges import cursor_ref, leads
-from rivet_core.planning.work import number
+from rivet_core.planning.sizes import number
 
 
 class _Plugin(Protocol):

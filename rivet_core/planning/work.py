@@ -6,20 +6,19 @@ Every number that the plan derives from size (cost, heavy, estimates, latest sta
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 
-from rivet_core.facts import Basis, DeltaFacts, Evidence, ExportFacts, Mode, RelationKind, Role, UnitKind
-from rivet_core.planning.confidence import PRIOR, confidence_of, interval_percent, seconds_between
+from rivet_core.facts import Basis, Evidence, ExportFacts, RelationKind, Role
+from rivet_core.planning.confidence import PRIOR, confidence_of, interval_percent
 from rivet_core.planning.curve import MIB, REFERENCE_RATE, UNKNOWN_POINTS, UNKNOWN_WORK, curve
-from rivet_core.planning.runs import RunSummary, duration_ms, ended_at, percentile, summarize
+from rivet_core.planning.runs import RunSummary, duration_ms, percentile, summarize
+from rivet_core.planning.sizes import delta_size, deltas, number, reads_delta, row_signals, row_width, usable
 
-ASSUMED_WIDTH = 160
-"""Bytes per row when nobody knows the width."""
+__all__ = ["Work", "number", "select_work", "size_signals"]
+
 BOUND_CAP = 30
 """What the table's own size is worth as a signal of a delta: an upper bound only."""
 SMALLEST_SCALE = 64 * MIB
 """Run times are scaled in proportion from this size on; below it their overhead dominates and growth is added instead."""
-MEASURED_DAYS = 30
 _PLANNED_KINDS = (RelationKind.QUERY, RelationKind.VIEW, RelationKind.FOREIGN)
 """What has no size of its own: its work is what the server's plan scans."""
 
@@ -73,70 +72,10 @@ def size_signals(facts: ExportFacts, work: Work) -> tuple[Evidence, ...]:
     """Return every signal that the work and the sizes beside it were computed from, for a reason to cite."""
     found = [*work.evidence[:1], *work.delta_evidence]
     found += [one for one in (work.table_bytes, work.table_rows) if one is not None and one not in found]
-    if work.width_known and facts.table.avg_width:
-        found.append(Evidence(signal="avg_width", value=work.width, unit="B", source="catalog", observed_at=None, quality=99))
+    width = facts.table.avg_width
+    if width:
+        found.append(Evidence(signal="avg_width", value=width, unit="B", source="catalog", observed_at=None, quality=99))
     return tuple(dict.fromkeys(found))
-
-
-_UNITS = {"kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-
-
-def number(evidence: Evidence | None) -> int | None:
-    """Return the value in whole bytes or rows, `None` when it is none or unusable (negative, not a number)."""
-    if evidence is None:
-        return None
-    value, unit = evidence.value, _UNITS.get(evidence.unit, 1)
-    if type(value) is int:
-        return value * unit if value >= 0 else None
-    if type(value) is float:
-        return int(value * unit) if isfinite(value) and value >= 0 else None
-    return None
-
-
-def usable(evidence: Evidence) -> bool:
-    """Whether a size signal says anything. A zero counts only where it was measured: in a catalog it means unknown."""
-    value = number(evidence)
-    return value is not None and (value > 0 or evidence.basis in (Basis.LIVE, Basis.HISTORY, Basis.DECLARED))
-
-
-def reads_delta(facts: ExportFacts) -> bool:
-    """Whether the mode reads only a part of the table that time or a cursor bounds."""
-    return facts.spec.mode in (Mode.INCREMENTAL, Mode.TIME_WINDOW)
-
-
-def measured_rows(facts: ExportFacts, runs: RunSummary) -> Evidence | None:
-    """Return the row count of the newest full read, when it is younger than 30 days."""
-    if reads_delta(facts):
-        return None
-    run = next((run for run in runs.timed if run.rows is not None and run.rows > 0), None)
-    if run is None or seconds_between(ended_at(run), facts.as_of) > MEASURED_DAYS * 86400:
-        return None
-    return Evidence(
-        signal="table_rows",
-        value=run.rows,
-        unit="rows",
-        source="last full run",
-        observed_at=ended_at(run),
-        quality=95,
-        basis=Basis.HISTORY,
-    )
-
-
-def row_signals(facts: ExportFacts, runs: RunSummary) -> list[Evidence]:
-    """Return every usable signal of the table's rows, the one in use first.
-
-    A measured count goes before catalog figures that are coarse (quality under 70) or older than it.
-    """
-    found = [evidence for evidence in facts.table.rows if usable(evidence)]
-    measured = measured_rows(facts, runs)
-    if measured is None:
-        return found
-    first = found[0] if found else None
-    newer = first is not None and first.observed_at is not None and first.observed_at > (measured.observed_at or facts.as_of)
-    if first is not None and first.quality >= 70 and newer:
-        return [*found, measured]
-    return [measured, *found]
 
 
 _last: tuple[ExportFacts, Work] | None = None
@@ -172,20 +111,20 @@ def _select(facts: ExportFacts) -> Work:
         return confidence_of(evidence, facts.as_of, rows=counted, trust_changes=trusted)
 
     delta_mode = reads_delta(facts)
-    width, width_known = _width(facts, row_count, byte_count)
-    deltas = _deltas(facts) if delta_mode else []
-    delta = deltas[0] if deltas else None
+    width, width_known = row_width(facts, row_count, byte_count)
+    estimates = deltas(facts) if delta_mode else []
+    delta = estimates[0] if estimates else None
     delta_rows = number(delta.rows) if delta is not None else None
     delta_bytes = number(delta.bytes) if delta is not None else None
     delta_evidence = [
         e for e in ((delta.bytes, delta.rows) if delta is not None else ()) if e is not None and number(e) is not None
     ]
     if delta_bytes is None and delta_rows is not None:
-        delta_bytes = _delta_bytes(facts, delta_rows, row_count, byte_count)
+        delta_bytes = delta_size(facts, delta_rows, row_count, byte_count)
 
     supports = [support(e) if not delta_mode else min(BOUND_CAP, support(e)) for e in bytes_found]
     supports += [_row_support(support(e), bool(table.avg_width), delta_mode) for e in rows_found]
-    supports += [support(e) for one in deltas for e in (one.bytes, one.rows) if e is not None and number(e) is not None]
+    supports += [support(e) for one in estimates for e in (one.bytes, one.rows) if e is not None and number(e) is not None]
     scan = table.scan_bytes if table.kind in _PLANNED_KINDS and table.scan_bytes and usable(table.scan_bytes) else None
     if scan is not None:
         supports.append(support(scan))
@@ -232,47 +171,6 @@ def _select(facts: ExportFacts) -> Work:
         width=width,
         width_known=width_known,
         run_ms=run_ms,
-    )
-
-
-def _width(facts: ExportFacts, rows: int | None, size: int | None) -> tuple[int, bool]:
-    """Bytes per row: the statistics' own, else bytes over rows, else an assumption."""
-    if facts.table.avg_width is not None and facts.table.avg_width > 0:
-        return facts.table.avg_width, True
-    if rows and size:
-        return max(1, size // rows), True
-    return ASSUMED_WIDTH, False
-
-
-def _delta_bytes(facts: ExportFacts, delta_rows: int, rows: int | None, size: int | None) -> int:
-    """Bytes of the delta by the same width, without rounding it first."""
-    if not facts.table.avg_width and rows and size:
-        return delta_rows * size // rows
-    return delta_rows * _width(facts, rows, size)[0]
-
-
-def _deltas(facts: ExportFacts) -> list[DeltaFacts]:
-    """Every estimate of the delta that says anything, the one in use first."""
-    found = (facts.delta, _delta_of_units(facts))
-    return [one for one in found if one is not None and (number(one.rows) is not None or number(one.bytes) is not None)]
-
-
-def _delta_of_units(facts: ExportFacts) -> DeltaFacts | None:
-    """The delta that the source estimated while it cut the units (from a histogram of the column), when every one is known."""
-    units = [unit for unit in facts.units if unit.kind in (UnitKind.WINDOW, UnitKind.CURSOR)]
-    if not units or any(unit.rows is None for unit in units):
-        return None
-    return DeltaFacts(
-        rows=Evidence(
-            signal="delta_rows",
-            value=sum(unit.rows or 0 for unit in units),
-            unit="rows",
-            source="estimate of the units",
-            observed_at=facts.table.statistics_at,
-            quality=50,
-            basis=Basis.STATISTICS,
-            changes=facts.table.changes_since_statistics,
-        )
     )
 
 

@@ -14,9 +14,10 @@ from rivet_core.facts import ExportFacts, Reason
 from rivet_core.planning.confidence import seconds_between
 from rivet_core.planning.curve import GIB, REFERENCE_RATE, curve
 from rivet_core.planning.runs import RunSummary, duration_ms, ended_at, percentile
+from rivet_core.planning.sizes import reads_delta
 from rivet_core.planning.taxonomy import TAXONOMY, reason
 from rivet_core.planning.wording import size_text, span_text
-from rivet_core.planning.work import Work, reads_delta, select_work, size_signals
+from rivet_core.planning.work import Work, select_work, size_signals
 
 FADE_DAYS = 30
 OVERHEAD_MS = 5000

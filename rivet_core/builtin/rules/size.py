@@ -13,9 +13,10 @@ from rivet_core.facts import Evidence, ExportFacts, Reason, RelationKind
 from rivet_core.planning.confidence import seconds_between
 from rivet_core.planning.curve import MIB, REFERENCE_RATE, UNKNOWN_POINTS
 from rivet_core.planning.remedies import analyze
+from rivet_core.planning.sizes import number, reads_delta
 from rivet_core.planning.taxonomy import reason
 from rivet_core.planning.wording import count_text, factor_text, size_text, span_text
-from rivet_core.planning.work import Work, number, reads_delta, select_work
+from rivet_core.planning.work import Work, select_work
 
 SMALL_BYTES = 64 * MIB
 SMALL_ROWS = 100_000

@@ -8,9 +8,10 @@ from rivet_core.builtin.rules.signals import catalog, counter, history
 from rivet_core.facts import Basis, Evidence, ExportFacts, Reason, RelationKind, Role
 from rivet_core.planning.confidence import seconds_between
 from rivet_core.planning.remedies import analyze
+from rivet_core.planning.sizes import number, row_signals, usable
 from rivet_core.planning.taxonomy import reason
 from rivet_core.planning.wording import count_text, factor_text, size_text, span_text
-from rivet_core.planning.work import Work, number, row_signals, select_work, usable
+from rivet_core.planning.work import Work, select_work
 
 STALE_SECONDS = 7 * 86400
 STALE_SHARE = 20
