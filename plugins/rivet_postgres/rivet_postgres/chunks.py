@@ -12,6 +12,7 @@ from rivet_core.sql.marks import MICROS_PER_DAY, date_text, micros_of, timestamp
 from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, MAX_UNITS, integer_cuts, tile, unit_count, value_cuts
 
 _TIMES = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
+_DERIVED = (RelationKind.VIEW, RelationKind.FOREIGN, RelationKind.QUERY)
 _KEYS = ORDERED | {TypeKind.TEXT}
 BLOCK_BYTES = 8192
 """PostgreSQL's default block size; with another one the units are only less even, the last one is open."""
@@ -31,15 +32,15 @@ class Keys:
 def chunk_units(spec: ReadSpec, table: TableFacts, keys: Callable[[str], Keys]) -> tuple[Unit, ...]:
     """Return the units of a chunked read; they tile the key, NULL keys have their own.
 
-    Along `chunk_column`, else along the first column of the primary key; one unit when the table has neither. `keys` asks
-    the server for bounds, and only when the table may need more than one unit. Raises `ConfigError` for a column that
-    cannot be cut.
+    Along `chunk_column`, else along the first column of the primary key; one unit when the table has neither, and for a
+    view or query unless EXPLAIN says that an index serves the column. `keys` asks the server for bounds, and only when the
+    table may need more than one unit. Raises `ConfigError` for a column that cannot be cut.
     """
     column = chunk_column(spec, table)
     rows = _rows(table)
     if column is None and spec.snapshot == "consistent" and table.kind is RelationKind.TABLE and not _fits_one(spec, rows):
         return block_units(spec, table, rows)
-    if column is None or _fits_one(spec, rows):
+    if column is None or _fits_one(spec, rows) or (table.kind in _DERIVED and not table.index_for_range.get(column.name)):
         return tile("", "", (), rows=rows)
     known = keys(column.name)
     if spec.chunk_by_days:
@@ -71,7 +72,7 @@ def chunk_column(spec: ReadSpec, table: TableFacts) -> ColumnFacts | None:
         )
     size = next((evidence.value for evidence in table.bytes), None)
     large = isinstance(size, int | float) and size > UNINDEXED_BYTES
-    if large and table.kind is not RelationKind.QUERY and not table.leads_index(column.name):
+    if large and table.kind not in _DERIVED and not table.leads_index(column.name):
         raise ConfigError(
             f"{spec.export}: the chunk column {column.name} leads no index, so every unit would scan the whole table",
             hint=f"create an index on {column.name}, or chunk by the primary key",

@@ -87,7 +87,8 @@ def plain_message(error: BaseException) -> str:
     text = _TAIL.sub("", str(error)).strip()
     found = _LEVEL.search(text)
     text = text[found.end() :] if found else _NOISE.sub("", text)
-    return " ".join(line.strip() for line in text.splitlines() if line.strip()) or type(error).__name__
+    lines = [line.strip().removeprefix("connection failed: ") for line in text.splitlines()]
+    return " ".join(line for line in lines if line and not line.startswith("Is the server running")) or type(error).__name__
 
 
 def _by_words(text: str) -> Fault:

@@ -123,7 +123,8 @@ class PostgresSession:
         key = (spec.table, spec.query)
         if key not in self._facts:
             name = spec.table if spec.table is not None else spec.export
-            self.inspect([InspectItem(name=name, table=spec.table, query=spec.query)])
+            columns = (spec.chunk_column,) if spec.chunk_column else ()
+            self.inspect([InspectItem(name=name, table=spec.table, query=spec.query, columns=columns)])
         return self._facts[key]
 
     def _relation(self, spec: ReadSpec, leaf: str, catalog: Catalog | None = None) -> Relation:

@@ -82,6 +82,8 @@ class TypeCatalog:
 
     def __init__(self) -> None:
         self._types: dict[int, TypeInfo] = {}
+        self.traits: dict[tuple[int, int, bool], object] = {}
+        """What others worked out about a type, its modifier and whether it has several dimensions."""
 
     def missing(self, oids: Iterable[int]) -> list[int]:
         """Return those that have not been looked up yet."""

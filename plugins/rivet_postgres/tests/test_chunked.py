@@ -147,6 +147,16 @@ def test_time_windows_cover_whole_utc_days(source):
         assert [source.read_unit(spec, unit)[0].num_rows for unit in units] == [2, 2, 2, 1]
 
 
+def test_queries_and_views_are_cut_where_an_index_serves_the_key(source):
+    source.execute("CREATE TABLE t(id int PRIMARY KEY, k int); INSERT INTO t SELECT g, g FROM generate_series(1, 2000) g")
+    source.execute("CREATE VIEW w AS SELECT id, k FROM t WHERE id > 100; ANALYZE t")
+    for keys in ({"table": "w"}, {"table": None, "query": "SELECT id, k FROM t WHERE id > 100"}):
+        parts = source.chunked(chunk_column="id", chunk_count=5, **keys)
+        assert len(parts) > 3
+        assert ids(parts) == list(range(101, 2001))
+        assert len(source.chunked(chunk_column="k", chunk_count=5, **keys)) == 1
+
+
 def test_units_survive_the_plan_file(source):
     from rivet_core.facts import Unit
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import pyarrow as pa
 
-from rivet_core.facts import ColumnFacts, IndexFacts
+from rivet_core.facts import ColumnFacts, Fidelity, IndexFacts, TypeKind
 from rivet_postgres.columns import RawColumn, plan_column
 from rivet_postgres.types import TypeCatalog
 
@@ -25,25 +26,47 @@ def raw_column(row: Any, *, nullable: bool | None = None) -> RawColumn:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What follows from a column's type alone."""
+
+    kind: TypeKind
+    precision: int | None
+    fidelity: Fidelity
+    note: str
+    arrow: str
+
+
+def _traits(row: Any, types: TypeCatalog) -> Traits:
+    """Return the traits of a column's type, worked out once per type: catalogs have few types and many columns."""
+    key = (row.atttypid, row.atttypmod, row.attndims > 1)
+    found = types.traits.get(key)
+    if found is None:
+        plan = plan_column(raw_column(row), types)
+        found = Traits(plan.kind, plan.precision, plan.fidelity, plan.note, arrow_text(plan.arrow))
+        types.traits[key] = found
+    return cast("Traits", found)
+
+
 def column_facts(row: Any, types: TypeCatalog) -> ColumnFacts:
     """Return the facts of one column, with the type that arrives and how exact it is."""
-    plan = plan_column(raw_column(row), types)
+    traits = _traits(row, types)
     return ColumnFacts(
         name=row.attname,
         source_type=row.source_type,
-        kind=plan.kind,
+        kind=traits.kind,
         nullable=not row.attnotnull,
         default=row.default_text,
         generated=_generated(row),
         comment=row.comment or "",
-        precision=plan.precision,
+        precision=traits.precision,
         null_frac=row.null_frac,
         avg_width=row.avg_width,
         n_distinct=row.n_distinct,
         correlation=row.correlation,
-        fidelity=plan.fidelity,
-        fidelity_note=plan.note,
-        arrow_type=arrow_text(plan.arrow),
+        fidelity=traits.fidelity,
+        fidelity_note=traits.note,
+        arrow_type=traits.arrow,
         readable=row.readable,
         collation=row.collation_name,
     )

@@ -77,7 +77,7 @@ def _tables(
 ) -> tuple[Snapshot, ServerFacts, _Asked]:
     with catalog.transaction():
         asked = _resolve(catalog, items)
-        oids = sorted(set(asked.oids.values()))
+        oids = catalog.array(sorted(set(asked.oids.values()))) if asked.oids else ""
         row = catalog.fetch(queries.SERVER)[0]
         relations = catalog.fetch(queries.RELATIONS, {"oids": oids}) if oids else []
         columns = catalog.fetch(queries.COLUMNS, {"oids": oids, "defaults": defaults}) if oids else []
@@ -101,7 +101,10 @@ def _sizes(catalog: Catalog, oids: Sequence[int]) -> dict[int, tuple[int, int]]:
     if not oids:
         return {}
     try:
-        return {row.oid: (row.heap or 0, row.toast or 0) for row in catalog.fetch(queries.SIZES, {"oids": sorted(set(oids))})}
+        return {
+            row.oid: (row.heap or 0, row.toast or 0)
+            for row in catalog.fetch(queries.SIZES, {"oids": catalog.array(sorted(set(oids)))})
+        }
     except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled):
         return {}
 

@@ -75,9 +75,9 @@ SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attndims, a.a
     THEN pg_get_expr(d.adbin, d.adrelid) END AS default_text,
   d.adbin IS NOT NULL AS has_default, coalesce(d.adbin::text LIKE '%%:funcid 480 %%', false) AS from_sequence,
   coalesce(l.collname, '') AS collation_name, e.description AS comment,
-  has_table_privilege(c.oid, 'SELECT') OR has_column_privilege(c.oid, a.attnum, 'SELECT') AS readable,
+  o.readable OR has_column_privilege(c.oid, a.attnum, 'SELECT') AS readable,
   s.null_frac::float8 AS null_frac, s.avg_width, s.n_distinct::float8 AS n_distinct, s.correlation::float8 AS correlation
-FROM unnest(%(oids)s::oid[]) AS o(oid)
+FROM (SELECT u.oid, has_table_privilege(u.oid, 'SELECT') AS readable FROM unnest(%(oids)s::oid[]) AS u(oid) OFFSET 0) AS o
 JOIN pg_catalog.pg_class c ON c.oid = o.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -105,13 +105,13 @@ INDEXES = """
 SELECT i.indrelid, x.relname, i.indisunique, i.indisprimary, i.indisvalid AND i.indisready AND i.indislive AS valid,
   i.indpred IS NOT NULL AS partial, i.indnkeyatts, i.indkey::int2[] AS keys, m.amname,
   x.relpages::int8 * current_setting('block_size')::int AS size_bytes,
-  (SELECT p.opcdefault FROM pg_catalog.pg_opclass p WHERE p.oid = i.indclass[0]) AS plain_order,
-  i.indcollation[0] = coalesce((SELECT a.attcollation FROM pg_catalog.pg_attribute a
-                                WHERE a.attrelid = i.indrelid AND a.attnum = i.indkey[0]), i.indcollation[0]) AS own_collation
+  p.opcdefault AS plain_order, i.indcollation[0] = coalesce(a.attcollation, i.indcollation[0]) AS own_collation
 FROM unnest(%(oids)s::oid[]) AS o(oid)
 JOIN pg_catalog.pg_index i ON i.indrelid = o.oid
 JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
 JOIN pg_catalog.pg_am m ON m.oid = x.relam
+JOIN pg_catalog.pg_opclass p ON p.oid = i.indclass[0]
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
 ORDER BY i.indrelid, NOT i.indisprimary, x.relname"""
 
 SIZES = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,12 @@ class Catalog:
             cursor.execute(sql, values)
             return cursor.fetchall() if cursor.description else []
 
+    @staticmethod
+    def array(oids: Iterable[int]) -> str:
+        """Return oids as the text of an array: thousands of them are bound faster so than as a list."""
+        return "{" + ",".join(map(str, oids)) + "}"
+
     def learn_types(self, types: TypeCatalog, oids: Sequence[int]) -> None:
         """Look up the types not seen before, with what they are built from."""
         if missing := types.missing(oids):
-            types.learn(self.fetch(TYPES, {"oids": missing}))
+            types.learn(self.fetch(TYPES, {"oids": self.array(missing)}))
