@@ -26,7 +26,7 @@ from rivet_core.builtin.sqlite.values import BadValue
 from rivet_core.errors import SourceError
 from rivet_core.facts import ColumnFacts, Mark, Tuning
 
-LOT_ROWS = 64
+LOT_ROWS = 32
 """Rows fetched at once where values have no fixed size: what a sudden run of very wide rows can cost before it is seen."""
 LOT_ROWS_FIXED = 1024
 ROW_BYTES = 64
@@ -91,6 +91,7 @@ class SqliteStream:
         self._lock = threading.Lock()
         self._done = False
         self._cursor: sqlite3.Cursor | None = None
+        self._lot = 8
         self._wide = [place for place, how in enumerate(shape.readings) if how.wide]
 
     @property
@@ -144,11 +145,10 @@ class SqliteStream:
         count = size = 0
         fixed = ROW_BYTES + CELL_BYTES * len(columns)
         most = LOT_ROWS if self._wide else LOT_ROWS_FIXED
-        lot = min(16, most)
         budget, limit = self._tuning.batch_bytes, self._tuning.batch_rows or (1 << 62)
         with self._lock:
             while size < budget and count < limit:
-                got = self._fetch(min(lot, limit - count))
+                got = self._fetch(min(self._lot, limit - count))
                 if not got:
                     break
                 parts = tuple(zip(*got, strict=True))
@@ -156,7 +156,7 @@ class SqliteStream:
                     column += part
                 width = fixed * len(got) + sum(sum(map(getsizeof, parts[place])) for place in self._wide)
                 count, size = count + len(got), size + width
-                lot = max(1, min(most, lot * 2, budget * len(got) // (4 * width)))
+                self._lot = max(1, min(most, self._lot * 2, budget * len(got) // (4 * width)))
         if count and self._refuse_rows is not None:
             raise self._refuse_rows
         return columns if count else []

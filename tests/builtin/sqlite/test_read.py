@@ -88,7 +88,8 @@ def test_wide_rows_after_narrow_ones_stay_within_bounds(database, open_session) 
     path = database("CREATE TABLE t (a INTEGER, b BLOB)", ("INSERT INTO t VALUES (?, ?)", rows))
     batches = list(open_session(path).read(ReadSpec(export="e", table="t", tuning=Tuning(batch_bytes=4 << 20)), WHOLE))
     assert sum(batch.num_rows for batch in batches) == 2100
-    assert max(batch.nbytes for batch in batches) < 70 << 20
+    assert max(batch.nbytes for batch in batches) < 40 << 20
+    assert max(batch.nbytes for batch in batches[-10:]) < 6 << 20
 
 
 def test_an_empty_table_has_a_schema_and_no_marks(database, open_session) -> None:
