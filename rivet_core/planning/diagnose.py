@@ -13,6 +13,9 @@ from rivet_core.planning.suggest import table_size
 from rivet_core.planning.wording import size_text
 from rivet_core.planning.work import Work
 
+FEW_VALUES = 1000
+"""A chunk column with fewer distinct values is worth a warning."""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
@@ -56,12 +59,31 @@ def _warnings(facts: ExportFacts, work: Work, confidence: Scores, indexed: bool)
                 f"Without a lookback, a row whose {spec.cursor_column} is taken early and committed late "
                 "lands behind the cursor and is never read."
             )
+    if spec.mode is Mode.CHUNKED and column_name is not None:
+        values = _distinct_values(facts, work, column_name)
+        if values is not None and values < FEW_VALUES:
+            key = ", ".join(facts.table.primary_key)
+            further = f"; the whole key ({key}) splits further" if key not in ("", column_name) else ""
+            found.append(
+                f"{column_name} has about {values:,} distinct values: units by it alone hold at least one each{further}."
+            )
     if not work.known:
         found.append("The size is unknown: it is treated as fairly large and heavy until measured.")
     elif confidence.cost < 40:
         found.append(f"The size is supported only {confidence_word(confidence.cost)}ly (confidence {confidence.cost} of 100).")
     found.extend(facts.table.notes)
     return found
+
+
+def _distinct_values(facts: ExportFacts, work: Work, name: str) -> int | None:
+    """Distinct values of a column; a negative statistic is a share of the rows."""
+    column = facts.table.column(name)
+    distinct = None if column is None else column.n_distinct
+    if distinct is None:
+        return None
+    if distinct < 0:
+        return None if work.rows is None else max(1, round(-distinct * work.rows))
+    return max(1, round(distinct))
 
 
 def _ordered_uuid(facts: ExportFacts) -> bool:

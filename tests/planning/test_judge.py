@@ -29,7 +29,19 @@ from planning_facts import (
 )
 
 from rivet_core.errors import ConfigError, PluginError
-from rivet_core.facts import Basis, DeltaFacts, Dimension, Evidence, ExportFacts, Mode, Reason, ReasonKind, RelationKind, Role
+from rivet_core.facts import (
+    Basis,
+    DeltaFacts,
+    Dimension,
+    Evidence,
+    ExportFacts,
+    Mode,
+    Reason,
+    ReasonKind,
+    RelationKind,
+    Role,
+    ValueSpec,
+)
 from rivet_core.planning.judge import RuleClock, judge_export
 from rivet_core.planning.ranges import range_is_indexed
 
@@ -190,6 +202,20 @@ def test_i02_an_append_only_key_without_lookback_is_warned_about() -> None:
     assert not any("committed late" in warning for warning in covered.diagnostics.warnings)
 
 
+def test_c08_a_leading_key_column_with_few_values_is_shown_and_accepted() -> None:
+    """C08: the plan shows the distinct values and the column in use; a key column is accepted as it is."""
+    region = replace(table().columns[0], name="region", generated="", n_distinct=3.0)
+    key = replace(table().indexes[0], columns=("region", "id"))
+    here = table(columns=(region, *table().columns), indexes=(key,), rows=(rows_of(27_000_000),))
+    judgement = judge(facts(here, spec={"mode": Mode.CHUNKED, "chunk_column": "region"}))
+    assert "RV201" not in codes(judgement)
+    assert judgement.suggestion.chunk_by == "region"
+    assert (
+        "region has about 3 distinct values: units by it alone hold at least one each; the whole key (region, id) splits further."
+        in judgement.diagnostics.warnings
+    )
+
+
 # --- heavy, parallel, confidence ----------------------------------------------------------------------------------------
 
 
@@ -226,8 +252,6 @@ def test_confidence_of_risk_needs_the_cursor_and_of_value_the_last_success() -> 
     by_id = {"mode": Mode.INCREMENTAL, "cursor_column": "id"}
     assert judge(facts(spec=by_id)).confidence.risk == 99
     assert judge(facts(spec=by_id | {"cursor_column": "gone"})).confidence.risk == 20
-    from rivet_core.facts import ValueSpec
-
     wanted = {"value": ValueSpec(freshness_seconds=60.0)}
     assert judge(facts(spec=wanted)).confidence.value == 20
     assert judge(facts(spec=wanted, last_success=ago(hours=1))).confidence.value == 95
