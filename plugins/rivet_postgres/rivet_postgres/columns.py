@@ -192,7 +192,9 @@ def _array(plan: ColumnPlan, base: BaseType, types: TypeCatalog) -> ColumnPlan:
     elif name == "oid":
         value, guard = "{}::int8[]", "int8[]"
     else:
-        value, guard = f"{{}}::{element.info.text}[]" if (element.domain or base.domain) else "{}", f"{element.info.text}[]"
+        # Not `character`: without a length that is character(1), which would cut.
+        spelled = "pg_catalog.bpchar" if name == "bpchar" else element.info.text
+        value, guard = f"{{}}::{spelled}[]" if (element.domain or base.domain) else "{}", f"{spelled}[]"
     # The error text depends on the row, so that the planner cannot evaluate the cast in advance.
     refusal = f"({POSTGRES.string(f'rivet:dimensions:{plan.name}:')} || pg_catalog.array_dims({{}}))::{guard}"
     return replace(
@@ -225,7 +227,8 @@ def _overridden(plan: ColumnPlan, base: BaseType, target: pa.DataType) -> Column
             fidelity=Fidelity.LOSSY if lossy else Fidelity.EXACT,
             note="floating point by override" if lossy else "",
         )
-    plain = natural.arrives if pa.types.is_integer(natural.arrives) or natural.arrives == pa.bool_() else pa.string()
+    numbers = pa.types.is_integer(natural.arrives) and not pa.types.is_decimal(target)
+    plain = natural.arrives if numbers or natural.arrives == pa.bool_() else pa.string()
     if plain != pa.string():
         return replace(natural, arrow=target, check=Check.STRICT_CAST, note="by override, checked value by value")
     text = "pg_catalog.trim_scale({})::text" if base.info.name == "numeric" and pa.types.is_integer(target) else _text_of(base)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitKind
-from rivet_core.sql.select import select_unit
+from rivet_core.sql.select import KeyTypes, SelectItem, is_coalesce, select_unit
 from rivet_postgres.catalog.inspect import inspect_catalog, probe_server
 from rivet_postgres.catalog.keys import Place, fetch_bounds, probe_ends
 from rivet_postgres.catalog.transaction import Catalog
@@ -88,7 +88,17 @@ class PostgresSession:
         sql = select_unit(POSTGRES, source=relation.source, items=selection.items, spec=spec, unit=unit, keys=keys)
         kind = keys.kinds[unit.columns[0]] if cursor else None
         snapshot = self._exported(spec)
-        reading = Reading(spec=spec, unit=unit, sql=sql, selection=selection, snapshot=snapshot, cursor_kind=kind)
+        count_name, count_sql = self._skipped(spec, unit, relation, keys) if cursor else ("", "")
+        reading = Reading(
+            spec=spec,
+            unit=unit,
+            sql=sql,
+            selection=selection,
+            snapshot=snapshot,
+            count_sql=count_sql,
+            count_name=count_name,
+            cursor_kind=kind,
+        )
         connection = self._pool.take(READER)
         stream = PostgresStream(reading, connection, self._endpoint, self._give_back)
         with self._lock:
@@ -148,6 +158,17 @@ class PostgresSession:
             return known
         with self._catalog() as catalog:
             return probe_ends(catalog, self._relation(spec, "", catalog), column)
+
+    def _skipped(self, spec: ReadSpec, unit: Unit, relation: Relation, keys: KeyTypes) -> tuple[str, str]:
+        """Return what counts the rows that `null_cursor: skip` leaves out, and its name; nothing where there can be none."""
+        names = unit.columns[:2] if is_coalesce(spec, unit) else unit.columns[:1]
+        columns = [relation.column(name) for name in names]
+        if spec.null_cursor != "skip" or not all(column is not None and column.nullable for column in columns):
+            return "", ""
+        nulls = Unit(index=unit.index, kind=UnitKind.NULLS, columns=names)
+        items = (SelectItem(name="rows", verbatim="count(*)"),)
+        sql = select_unit(POSTGRES, source=relation.source, items=items, spec=spec, unit=nulls, keys=keys)
+        return f"{names[0]}: null cursor skipped", sql
 
     def _exported(self, spec: ReadSpec) -> str:
         import psycopg

@@ -25,13 +25,18 @@ BATCH_OPTION = "adbc.postgresql.batch_size_hint_bytes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What is read: the unit, its statement and its columns, the exported snapshot if any, and the kind of the cursor."""
+    """What is read: the unit, its statement and its columns, the exported snapshot if any, and the kind of the cursor.
+
+    `count_sql` counts rows that are left out on purpose; the number is reported as `count_name`.
+    """
 
     spec: ReadSpec
     unit: Unit
     sql: str
     selection: Selection
     snapshot: str = ""
+    count_sql: str = ""
+    count_name: str = ""
     cursor_kind: TypeKind | None = None
 
 
@@ -51,6 +56,7 @@ class PostgresStream:
         self._done = False
         self._on_end: Callable[[PostgresStream], None] | None = None
         self._stopped = False
+        self._skipped = 0
         self._last: list[Mark] | None = None
         selection = reading.selection
         self._converters = [Converter(plan, reading.spec.out_of_range) for plan in selection.plans]
@@ -68,7 +74,8 @@ class PostgresStream:
         """Values that the policy replaced by NULL, as `column: null_counted`."""
         selection = self._reading.selection
         pairs = zip(selection.plans[: selection.visible], self._converters[: selection.visible], strict=True)
-        return {f"{plan.name}: null_counted": one.replaced for plan, one in pairs if one.replaced}
+        replaced = {f"{plan.name}: null_counted": one.replaced for plan, one in pairs if one.replaced}
+        return replaced | ({self._reading.count_name: self._skipped} if self._skipped else {})
 
     @property
     def marks(self) -> tuple[Mark, ...] | None:
@@ -118,6 +125,9 @@ class PostgresStream:
             self._cursor.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.string(self._reading.snapshot)}")
         self._cursor.execute(_settings(self._reading.spec))
         self._cursor.fetchall()
+        if self._reading.count_sql:
+            self._cursor.execute(self._reading.count_sql)
+            self._skipped = int(self._cursor.fetchone()[0])
         self._cursor.execute(self._reading.sql)
         # This reader keeps the server's SQLSTATE when the stream breaks in the middle; pyarrow's own does not.
         handle = self._cursor.fetch_arrow()

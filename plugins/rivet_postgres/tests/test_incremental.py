@@ -137,7 +137,11 @@ def test_null_cursors_by_policy(orders):
     assert [unit.kind for unit in units] == [UnitKind.CURSOR, UnitKind.NULLS]
     nulls, stream = orders.read_unit(spec, units[1])
     assert (ids(nulls), stream.marks) == ([100, 101], None)
-    assert orders.incremental("t", "u", null_cursor="skip")[0].num_rows == 30
+    skip = orders.spec("t", mode=Mode.INCREMENTAL, cursor=("u",), null_cursor="skip")
+    (unit,) = orders.session.units(skip, ())
+    rows, stream = orders.read_unit(skip, unit)
+    assert rows.num_rows == 30
+    assert stream.counts == {"u: null cursor skipped": 2}
     with pytest.raises(SourceError, match="null_cursor") as caught:
         orders.incremental("t", "u", null_cursor="fail")
     assert caught.value.error_class == "data"

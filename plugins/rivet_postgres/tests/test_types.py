@@ -228,11 +228,12 @@ def test_t17_user_types_keep_the_servers_text(source):
 
 def test_domains_over_domains_and_arrays(source):
     source.execute("""CREATE DOMAIN money2 AS numeric(10,2); CREATE DOMAIN price AS money2 CHECK (VALUE >= 0);
-        CREATE DOMAIN tags AS text[]; CREATE DOMAIN code AS char(4);
-        CREATE TABLE t (p price, g tags, c code); INSERT INTO t VALUES (1.5, '{a,NULL}', 'ab')""")
+        CREATE DOMAIN tags AS text[]; CREATE DOMAIN code AS char(4); CREATE DOMAIN codes AS char(4)[];
+        CREATE TABLE t (p price, g tags, c code, cs codes, ca code[]);
+        INSERT INTO t VALUES (1.5, '{a,NULL}', 'ab', '{abcd,x}', '{abcd}')""")
     table = source.full("t")
     assert table.schema.field("p").type == pa.decimal128(10, 2)
-    assert table.to_pylist() == [{"p": Decimal("1.50"), "g": ["a", None], "c": "ab  "}]
+    assert table.to_pylist() == [{"p": Decimal("1.50"), "g": ["a", None], "c": "ab  ", "cs": ["abcd", "x   "], "ca": ["abcd"]}]
 
 
 def test_extension_types_are_text(source):
@@ -326,6 +327,7 @@ def test_overrides_fail_loudly(source):
     asked = {"n": "decimal(10,2)", "i": "bool", "s": "date"}
     table = source.full("t", overrides=asked)
     assert table.to_pylist()[0] == {"id": 1, "n": Decimal("1.50"), "i": True, "s": date(2024, 1, 1)}
+    assert source.full("t", overrides={"i": "decimal(3,1)"}).to_pylist()[0]["i"] == Decimal("1.0")
     assert source.full("t", overrides={"i": "text", "n": "float8"}).to_pylist()[0]["n"] == 1.5
     for bad in ({"n": "decimal(10,1)"}, {"n": "bigint"}, {"s": "uuid"}, {"id": "bool"}):
         with pytest.raises(SourceError, match=next(iter(bad))) as caught:
