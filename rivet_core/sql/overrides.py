@@ -23,9 +23,12 @@ _NAMES: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     **dict.fromkeys(("timestamptz", "timestamp_tz"), pa.timestamp("us", "UTC")),
-    "uuid": pa.uuid(),
-    **dict.fromkeys(("json", "jsonb"), pa.json_(pa.utf8())),
 }
+# Extension types that older pyarrow versions do not have.
+if hasattr(pa, "uuid"):
+    _NAMES["uuid"] = pa.uuid()
+if hasattr(pa, "json_"):
+    _NAMES |= dict.fromkeys(("json", "jsonb"), pa.json_(pa.utf8()))
 
 
 def parse_override(column: str, text: str) -> pa.DataType:
