@@ -19,12 +19,11 @@ from rivet_core.api import SourceSession
 from rivet_core.errors import IntegrityError, InternalError, PlanRefused, RivetError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.running import faults
-from rivet_core.running.drift import schema_fingerprint
+from rivet_core.running.describe import RunFacts, describe
 from rivet_core.running.events import Events
 from rivet_core.running.gates import observed
-from rivet_core.running.manifest import Current, Manifest, ManifestPart, window_of
+from rivet_core.running.manifest import Current, Manifest
 from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, ExportOutcome
-from rivet_core.running.position import furthest
 from rivet_core.running.publish import Dataset
 from rivet_core.running.quality import check_quality
 from rivet_core.running.reading import UnitReader
@@ -33,7 +32,7 @@ from rivet_core.running.retry import Budget, Retrier
 from rivet_core.running.stop import Stop, StoppedError
 from rivet_core.running.task import ExportTask
 from rivet_core.state import Lease, Metric, RunStart, StateStore, UnitRecord
-from rivet_core.stores import Store, Versioned
+from rivet_core.stores import Store
 
 WORTH_REMEMBERING = 8 << 20
 """Bytes from which the only unit of a run is recorded before the commit; below it, reading again costs less."""
@@ -114,14 +113,24 @@ class ExportRun:
         records = [self._done[unit.index] for unit in self._units]
         if append and task.spec.mode is Mode.INCREMENTAL and current is not None and self._nothing_new(records, current):
             self._dataset.store.delete(part.key for record in records for part in record.parts)
-            return self._finish(records, None, current, reader)
+            return self._finish(records, None, reader)
         if not any(record.parts for record in records) and not task.spec.skip_empty:
             blank = reader.empty(self._units[0])
             records[0] = replace(records[0], parts=blank.parts, bytes=blank.bytes, schema=blank.schema)
         self._check_quality(records, reader)
         self._sweep(records, reader)
         self._still_mine()
-        return self._finish(records, self._commit(records, cursor, current, tag, append=append, reader=reader), current, reader)
+        run = RunFacts(
+            task=task,
+            run_id=self._run_id,
+            started_at=self._started_at,
+            units=self._units,
+            cursor=cursor,
+            drift=tuple(reader.drift),
+        )
+        manifest = describe(run, records)
+        self._dataset.commit(manifest, self._started_at, current, tag, append=append, resumed=self._retried)  # I2, I7
+        return self._finish(records, manifest, reader)
 
     def _cursor(self, current: Current | None) -> tuple[Mark, ...]:
         """Return the cursor that the run starts from, which must be the one the plan saw (PA4)."""
@@ -255,57 +264,7 @@ class ExportRun:
             )
         self._context.stop.check()
 
-    def _commit(
-        self,
-        records: Sequence[UnitRecord],
-        cursor: tuple[Mark, ...],
-        current: Current | None,
-        tag: Versioned | None,
-        *,
-        append: bool,
-        reader: UnitReader,
-    ) -> Manifest:
-        spec = self.task.spec
-        units = {unit.index: unit for unit in self._units}
-        schema = next((record.schema for record in records if record.schema), ())
-        fingerprint = schema_fingerprint(schema)
-        incremental = spec.mode is Mode.INCREMENTAL
-        inclusive = [unit for unit in self._units if unit.kind is UnitKind.CURSOR and unit.lower and unit.lower_inclusive]
-        counts: dict[str, int] = {}
-        for record in records:
-            for name, number in record.counts.items():
-                counts[name] = counts.get(name, 0) + number
-        manifest = Manifest(
-            export=spec.name,
-            run_id=self._run_id,
-            plan_id=self.task.plan_id,
-            fingerprint=self.task.fingerprint,
-            mode=str(spec.mode),
-            format=spec.format,
-            started_at=self._started_at.isoformat(),
-            finished_at=datetime.now(UTC).isoformat(),
-            parts=tuple(
-                ManifestPart.of(part, units[record.unit], record.marks or (), fingerprint)
-                for record in records
-                for part in record.parts
-            ),
-            schema=schema,
-            schema_fingerprint=fingerprint,
-            cursor_before=cursor,
-            cursor_after=furthest(cursor, [record.marks for record in records if record.marks]) if incremental else None,
-            delivery="at_least_once" if inclusive else "exactly_once",
-            dedupe_key=inclusive[0].columns[2 if spec.cursor_fallback_column else 1 :] if inclusive else (),
-            counts=counts,
-            drift=tuple(reader.drift),
-            days=tuple(dict.fromkeys(window_of(unit) for unit in self._units if window_of(unit))),
-            has_nulls=incremental and any(unit.kind is UnitKind.NULLS for unit in self._units),
-        )
-        self._dataset.commit(manifest, self._started_at, current, tag, append=append, resumed=self._retried)  # I2, I7
-        return manifest
-
-    def _finish(
-        self, records: Sequence[UnitRecord], manifest: Manifest | None, current: Current | None, reader: UnitReader
-    ) -> ExportOutcome:
+    def _finish(self, records: Sequence[UnitRecord], manifest: Manifest | None, reader: UnitReader) -> ExportOutcome:
         """Tell the state, cursor last (I3), then keep the metric (I4). Without a manifest nothing was new: no cursor moves."""
         for change in reader.drift:
             self._warn(f"schema drift: {change}")

@@ -248,3 +248,20 @@ def test_max_file_size_splits_parts(shop):
     assert len(files) > 1
     assert all(file.bytes <= 1_000_000 for file in files)
     assert len(shop.rows("customers")) == 60000
+
+
+def test_lookback_delivers_again_says_so_and_never_moves_back(shop):
+    shop.config({**INCREMENTAL, "null_cursor": "skip", "lookback": "30s"})
+    shop.apply()
+    before = cursor(shop)
+    shop.fill("orders", [(1000, 1, "2024-01-01 00:04:50")])  # committed late: behind the cursor
+    assert shop.apply().exit_code == 0
+    ids = [row[0] for row in shop.rows("orders", "id")]
+    assert 1000 in ids
+    assert len(ids) > len(set(ids))
+    manifest = shop.manifest("orders")
+    assert (manifest["delivery"], manifest["dedupe_key"]) == ("at_least_once", ["id"])
+    assert cursor(shop) == before
+    shop.sql("DELETE FROM orders WHERE updated_at > '2024-01-01 00:04:55'")
+    shop.apply()
+    assert cursor(shop) == before
