@@ -210,9 +210,9 @@ def test_c08_a_leading_key_column_with_few_values_is_shown_and_accepted() -> Non
     judgement = judge(facts(here, spec={"mode": Mode.CHUNKED, "chunk_column": "region"}))
     assert "RV201" not in codes(judgement)
     assert judgement.suggestion.chunk_by == "region"
-    assert (
-        "region has about 3 distinct values: units by it alone hold at least one each; the whole key (region, id) splits further."
-        in judgement.diagnostics.warnings
+    assert any(
+        warning.startswith("region has about 3 distinct values") and "(region, id) splits further" in warning
+        for warning in judgement.diagnostics.warnings
     )
 
 
