@@ -1,6 +1,6 @@
 """Run third-party scoring rules so that nothing they do can break a plan or another rule (scoring section 3).
 
-A rule sees its own copy of the facts. What it returns is checked field by field and rebuilt; a rule that raises, returns
+A plugin sees its own copy of the facts. What it returns is checked field by field and rebuilt; a rule that raises, returns
 something else than reasons, or leaves its bounds becomes one RV890 with 0 points, all its reasons dropped: half of a broken
 answer is no evidence. Slowness never changes points; a plugin over its time budget stops the plan by name.
 """
@@ -72,11 +72,10 @@ def run_guarded(
     granted: Collection[str],
     clock: RuleClock,
 ) -> list[Reason]:
-    """Return the checked reasons of one third-party rule, or its one RV890."""
-    own = copy_facts(facts)
+    """Return the checked reasons of one third-party rule, or its one RV890. `facts` is the plugin's own copy."""
     started = clock.now()
     try:
-        answer = score(own, options)
+        answer = score(facts, options)
         reasons = _vet(answer, record, plugin, granted)
     except Fault as fault:
         reasons = [failure(plugin, record.name, str(fault))]
@@ -205,31 +204,32 @@ def _member(value: Any, kind: Any, what: str) -> Any:
 
 
 _PLAIN = (str, int, float, bool, type(None), datetime)
+_atoms: set[type] = set(_PLAIN)
+"""Types whose values cannot be changed; enums join as they are met."""
+_field_names: dict[type, tuple[str, ...]] = {}
 
 
 def copy_facts(value: Any) -> Any:
     """Return a deep copy of frozen facts whose mappings are read-only: writing to it fails or stays in the copy."""
-    if isinstance(value, _PLAIN):
+    kind = type(value)
+    if kind in _atoms:
         return value
-    if isinstance(value, tuple):
-        return tuple([copy_facts(item) for item in value])
+    if kind is tuple:
+        return tuple([copy_facts(item) for item in value]) if value else value
+    names = _field_names.get(kind)
+    if names is not None:
+        made = object.__new__(kind)
+        for name in names:
+            object.__setattr__(made, name, copy_facts(getattr(value, name)))
+        return made
+    if isinstance(value, _PLAIN):
+        _atoms.add(kind)
+        return value
     if isinstance(value, Mapping):
         return MappingProxyType({key: copy_facts(item) for key, item in value.items()})
     if isinstance(value, list):
         return [copy_facts(item) for item in value]
     if is_dataclass(value):
-        made = object.__new__(type(value))
-        for name in _names(type(value)):
-            object.__setattr__(made, name, copy_facts(getattr(value, name)))
-        return made
+        _field_names[kind] = tuple(field.name for field in fields(value))
+        return copy_facts(value)
     return value
-
-
-_field_names: dict[type, tuple[str, ...]] = {}
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    names = _field_names.get(kind)
-    if names is None:
-        names = _field_names[kind] = tuple(field.name for field in fields(kind))
-    return names

@@ -17,7 +17,7 @@ from rivet_core.planning.cursors import best_candidate, classify_cursor, cursor_
 from rivet_core.planning.diagnose import Diagnostics, diagnose
 from rivet_core.planning.fold import Scores, fold
 from rivet_core.planning.freshness import freshness_confidence
-from rivet_core.planning.guard import MOST_REASONS, RuleClock, failure, run_guarded
+from rivet_core.planning.guard import MOST_REASONS, RuleClock, copy_facts, failure, run_guarded
 from rivet_core.planning.heavy import is_heavy
 from rivet_core.planning.ranking import COST_CLASSES, PRIORITY_CLASSES, RISK_CLASSES, Band, band, priority
 from rivet_core.planning.suggest import Suggestion, suggest, table_size
@@ -203,15 +203,18 @@ def _collect(facts: ExportFacts, prepared: Sequence[_Prepared], settings: JudgeS
     """Run every rule. Core reasons come as they are; others are checked, per rule and then per plugin."""
     collected: list[Reason] = []
     theirs: dict[str, list[tuple[str, list[Reason]]]] = {}
+    copies: dict[str, ExportFacts] = {}
     for rule in prepared:
         if rule.plugin == CORE:
             collected.extend(rule.score(facts, rule.options))
         else:
+            if rule.plugin not in copies:
+                copies[rule.plugin] = copy_facts(facts)
             found = run_guarded(
                 rule.record,
                 rule.plugin,
                 rule.score,
-                facts,
+                copies[rule.plugin],
                 rule.options,
                 granted=settings.grants.get(rule.plugin, ()),
                 clock=settings.clock,
