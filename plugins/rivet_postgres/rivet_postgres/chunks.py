@@ -42,6 +42,7 @@ def chunk_units(spec: ReadSpec, table: TableFacts, keys: Callable[[str], Keys]) 
         return block_units(spec, table, rows)
     if column is None or _fits_one(spec, rows) or (table.kind in _DERIVED and not table.index_for_range.get(column.name)):
         return tile("", "", (), rows=rows)
+    _require_key(spec, table, column)
     known = keys(column.name)
     if spec.chunk_by_days:
         cuts = day_cuts(spec, column, known)
@@ -78,6 +79,24 @@ def chunk_column(spec: ReadSpec, table: TableFacts) -> ColumnFacts | None:
             hint=f"create an index on {column.name}, or chunk by the primary key",
         )
     return column
+
+
+def _require_key(spec: ReadSpec, table: TableFacts, column: ColumnFacts) -> None:
+    """Refuse units that rows could move between while they are read one after another.
+
+    An UPDATE of a column that is no key would carry a row from a unit not yet read into one that was, and lose it. One
+    snapshot for all units rules that out. The code `needs_snapshot` lets a planner ask again with `snapshot: consistent`.
+    """
+    stored = table.kind in (RelationKind.TABLE, RelationKind.PARTITIONED)
+    is_key = any(
+        index.unique and index.valid and not index.partial and index.columns[:1] == (column.name,) for index in table.indexes
+    )
+    if stored and not is_key and spec.snapshot != "consistent":
+        raise ConfigError(
+            f"{spec.export}: {column.name} is no key, so a row could move between units while they are read",
+            hint="set `snapshot: consistent` (one more connection), or chunk by the primary key",
+            code="needs_snapshot",
+        )
 
 
 def day_cuts(spec: ReadSpec, column: ColumnFacts, known: Keys) -> tuple[str, ...]:

@@ -106,11 +106,21 @@ def test_chunks_by_days(source):
     )
     source.execute("CREATE INDEX ON t (d); INSERT INTO t VALUES (500, NULL, NULL)")
     for column in ("d", "e"):
-        spec = source.spec("t", mode=Mode.CHUNKED, chunk_column=column, chunk_by_days=2)
+        spec = source.spec("t", mode=Mode.CHUNKED, chunk_column=column, chunk_by_days=2, snapshot="consistent")
         units = source.session.units(spec, ())
         sizes = [source.read_unit(spec, unit)[0].num_rows for unit in units]
         assert sizes == [48, 48, 48, 48, 48, 1], column
         assert units[-1].kind is UnitKind.NULLS
+
+
+def test_a_column_that_is_no_key_needs_one_snapshot(source):
+    source.execute("CREATE TABLE t(id int PRIMARY KEY, k int); INSERT INTO t SELECT g, g FROM generate_series(1, 1000) g")
+    source.execute("CREATE INDEX ON t (k)")
+    with pytest.raises(ConfigError, match="move between units") as caught:
+        source.chunked("t", chunk_column="k", chunk_count=4)
+    assert caught.value.code == "needs_snapshot"
+    assert "snapshot: consistent" in caught.value.hint
+    assert ids(source.chunked("t", chunk_column="k", chunk_count=4, snapshot="consistent")) == list(range(1, 1001))
 
 
 def test_c02_inherited_tables_are_read_once_each(source):
