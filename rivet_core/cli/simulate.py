@@ -43,11 +43,11 @@ def simulate(
     results = [simulate_campaign(campaign, record, count) for record in records for count in counts]
     changes = what_ifs(campaign.jobs, campaign.capacities) if what_if else ()
     if json:
-        rows = [result.as_dict() for result in results]
+        # One run is the bare object of the campaign file's contract; several say which is which.
+        rows = [result.as_dict() if len(results) == 1 else result.as_labelled_dict() for result in results]
         if what_if:
             extra = [{"change": item.change, "lower_bound_seconds": item.lower_bound_seconds} for item in changes]
             rows = [{**row, "what_ifs": extra} for row in rows]
-        # One policy and one number of workers is one object; several are a list of them.
         out.json(rows[0] if len(rows) == 1 else rows)
         return
     out.data(_text(results, campaign, [(item.change, item.lower_bound_seconds) for item in changes]))

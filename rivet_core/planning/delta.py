@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from rivet_core.facts import Basis, DeltaFacts, Evidence, ExportFacts, Mode, RunFact
-from rivet_core.planning.measure import row_width
+from rivet_core.planning.measure import width_of
 
 RUNS_LOOKED_AT = 5
 MIN_GAP = timedelta(minutes=1)
@@ -57,5 +57,5 @@ def _delta(facts: ExportFacts, rows: int, source: str, at: datetime) -> DeltaFac
         return Evidence(signal=signal, value=value, unit=unit, source=source, observed_at=at, quality=80, basis=Basis.HISTORY)
 
     return DeltaFacts(
-        rows=evidence("delta_rows", rows, "rows"), bytes=evidence("delta_bytes", rows * row_width(facts.table), "B")
+        rows=evidence("delta_rows", rows, "rows"), bytes=evidence("delta_bytes", rows * width_of(facts), "B")
     )

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rivet_core.facts import ExportFacts, Mode, RunFact, TableFacts
+from rivet_core.facts import ExportFacts, Mode, RunFact
+from rivet_core.planning.sizes import row_width
 from rivet_core.planning.work import number
 
-ASSUMED_WIDTH = 160
-"""Bytes of a row when nothing tells (scoring section 3)."""
 
-
-def row_width(table: TableFacts) -> int:
-    """Return the bytes that one row takes in the source: size over rows, else the statistics' average width, else 160."""
-    rows = number(table.rows[0]) if table.rows else None
-    size = number(table.bytes[0]) if table.bytes else None
-    if rows and size:
-        return max(1, size // rows)
-    return table.avg_width or ASSUMED_WIDTH
+def width_of(facts: ExportFacts) -> int:
+    """Return the bytes that one row takes in the source, by the signals that the work is counted by."""
+    rows = number(facts.table.rows[0]) if facts.table.rows else None
+    size = number(facts.table.bytes[0]) if facts.table.bytes else None
+    return row_width(facts, rows, size)[0]
 
 
 def runs_by_source_bytes(facts: ExportFacts) -> tuple[RunFact, ...]:
     """Return the history with `bytes` in the source's measure; unknown where a run left nothing to compute it from."""
-    width = row_width(facts.table)
+    width = width_of(facts)
     whole = facts.spec.mode in (Mode.FULL, Mode.CHUNKED)
     return tuple(replace(run, bytes=_source_bytes(run, width, whole=whole)) for run in facts.history)
 
