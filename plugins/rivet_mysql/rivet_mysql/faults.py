@@ -55,6 +55,9 @@ def source_error(error: BaseException, endpoint: Endpoint, doing: str) -> Source
         return error
     errno, text, state = _told(error)
     fault = _OURS.get(errno) or classify_errno(errno) if errno else classify_text(text)
+    if any(word in text for word in ("CERTIFICATE_VERIFY_FAILED", "[SSL", "TlsError", "certificate verify")):
+        # Drivers call it "cannot connect"; trying again will not make the certificate another one.
+        errno, fault = 2026, Fault("auth", False)
     if not errno and isinstance(error, OSError) and fault.error_class == "other":
         fault = Fault("connection", True)
     number = f" ({errno})" if errno else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pyarrow as pa
 
@@ -21,9 +21,24 @@ from rivet_mysql.faults import source_error
 BATCH_ROWS = 65536
 
 
+_TLS = {
+    **dict.fromkeys(("", "disable", "allow"), "disabled"),
+    "prefer": "preferred",
+    "require": "required",
+    "verify-ca": "verify_ca",
+    "verify-full": "verify_identity",
+}
+"""libpq's word -> connectorx's, which it does keep: a server without TLS, or with another certificate, is refused."""
+
+
 def can_connect(endpoint: Endpoint) -> bool:
-    """Whether connectorx can reach this server as safely as PyMySQL does: TCP, and no TLS asked for."""
-    return not endpoint.is_socket and endpoint.tls.mode in ("", "disable", "allow")
+    """Whether connectorx can reach this server as safely as PyMySQL does.
+
+    It cannot over a unix socket or with a client certificate, and does not look for the machine's own list of authorities.
+    """
+    tls = endpoint.tls
+    verifies = tls.mode in ("verify-ca", "verify-full")
+    return not endpoint.is_socket and tls.mode in _TLS and not tls.cert_file and bool(tls.ca_file or not verifies)
 
 
 def url_of(endpoint: Endpoint) -> str:
@@ -31,10 +46,11 @@ def url_of(endpoint: Endpoint) -> str:
     password = f":{quote(endpoint.password.reveal(), safe='')}" if endpoint.password else ""
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     # Without `prefer_socket=false` it leaves the given address for the server's unix socket.
-    return (
-        f"mysql://{quote(endpoint.user, safe='')}{password}@{host}:{endpoint.port}/{quote(endpoint.database, safe='')}"
-        "?prefer_socket=false"
-    )
+    parameters = {"prefer_socket": "false", "ssl-mode": _TLS[endpoint.tls.mode]}
+    if endpoint.tls.ca_file and endpoint.tls.mode in ("verify-ca", "verify-full"):
+        parameters["ssl-ca"] = endpoint.tls.ca_file
+    place = f"{quote(endpoint.user, safe='')}{password}@{host}:{endpoint.port}/{quote(endpoint.database, safe='')}"
+    return f"mysql://{place}?{urlencode(parameters)}"
 
 
 def read_columnar(

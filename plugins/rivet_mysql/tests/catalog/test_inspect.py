@@ -191,7 +191,8 @@ def test_s04_a_statement_is_scoped_to_the_named_tables(mysql):
 
 def test_a_view_and_a_query_are_described_without_running(mysql):
     mysql.execute(
-        "CREATE TABLE t(id int primary key, n bigint unsigned, c text); INSERT INTO t SELECT seq, seq, 'x' FROM seq_1_to_1000; ANALYZE TABLE t"
+        "CREATE TABLE t(id int primary key, n bigint unsigned, c text);"
+        " INSERT INTO t SELECT seq, seq, 'x' FROM seq_1_to_1000; ANALYZE TABLE t"
     )
     mysql.execute("CREATE VIEW v AS SELECT id, c FROM t")
     found = inspect(

@@ -93,7 +93,8 @@ def test_incremental_by_a_pair_loses_no_tie(mysql, read, index):
     marks = first.marks[0]
     assert [mark.value for mark in marks] == ["2024-01-01 00:00:03.123456", "2700"]
     mysql.execute(
-        "INSERT INTO t VALUES (2701, '2024-01-01 00:00:03.123456'), (9, '2024-01-01 00:00:03.123457') ON DUPLICATE KEY UPDATE u = VALUES(u)"
+        "INSERT INTO t VALUES (2701, '2024-01-01 00:00:03.123456'), (9, '2024-01-01 00:00:03.123457')"
+        " ON DUPLICATE KEY UPDATE u = VALUES(u)"
     )
     second = read("t", mode=Mode.INCREMENTAL, cursor=("u",), committed=marks, null_cursor="skip")
     assert second.column("id") == [2701, 9]
@@ -168,7 +169,8 @@ def test_a_query_passes_through_untouched(mysql, read):
 
 def test_n01_n02_names_are_taken_exactly(mysql, read):
     mysql.execute(
-        "CREATE TABLE `Users`(id int); CREATE TABLE users(id int); INSERT INTO `Users` VALUES (1); INSERT INTO users VALUES (1),(2)"
+        "CREATE TABLE `Users`(id int); CREATE TABLE users(id int);"
+        " INSERT INTO `Users` VALUES (1); INSERT INTO users VALUES (1),(2)"
     )
     mysql.execute("CREATE TABLE `user`(`order` int, `group` text, `a``b.c` int); INSERT INTO `user` VALUES (1, 'g', 3)")
     assert len(read("Users").rows()) == 1

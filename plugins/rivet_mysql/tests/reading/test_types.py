@@ -13,6 +13,7 @@ from rivet_core.errors import ConfigError, SourceError
 
 pytestmark = pytest.mark.mysql
 ZERO = "SET sql_mode = '';"
+naive = datetime.fromisoformat
 
 
 def test_t01_tinyint_1_is_a_number(mysql, read):
@@ -28,7 +29,7 @@ def test_t01_bool_only_by_override_and_then_strictly(mysql, read):
     mysql.execute("INSERT INTO t VALUES (1,0),(2,1),(3,NULL)")
     assert read("t", overrides={"f": "bool"}).column("f") == [False, True, None]
     mysql.execute("INSERT INTO t VALUES (4,2)")
-    with pytest.raises(SourceError, match="column f.*only 0 and 1") as raised:
+    with pytest.raises(SourceError, match=r"column f.*only 0 and 1") as raised:
         read("t", overrides={"f": "bool"})
     assert raised.value.error_class == "data"
 
@@ -55,21 +56,21 @@ def test_integers_at_both_ends(mysql, read):
     assert got.schema.types[9:] == [pa.int64(), pa.uint64(), pa.uint32()]
 
 
+def literal(value):
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
 def test_floats_keep_every_bit(mysql, read):
     mysql.execute("CREATE TABLE t(id int primary key, f float, d double, m double(10,2))")
-    doubles = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 123456789.123456789, 2.0**53 + 2]
+    doubles = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -2.5e-310, 123456789.123456789, 2.0**53 + 2]
     singles = [struct.unpack("f", struct.pack("f", v))[0] for v in (0.1, 1 / 3, 16777217.0, 3.4028234e38, 1e-45, 7.0, 8.1)]
     for key, (single, double) in enumerate(zip(singles, doubles, strict=True)):
-        mysql.execute(
-            f"INSERT INTO t VALUES ({key}, {single!r}e0, {double!r}e0, 12.34)".replace("e38e0", "e38").replace("e308e0", "e308")
-        ) if "e" not in f"{single!r}{double!r}" else mysql.execute(
-            f"INSERT INTO t VALUES ({key}, {single!r}, {double!r}, 12.34)"
-        )
+        mysql.execute(f"INSERT INTO t VALUES ({key}, {literal(single)}, {literal(double)}, 12.34)")
     got = read("t")
     assert got.schema.types[1:] == [pa.float32(), pa.float64(), pa.float64()]
     assert [struct.pack("f", v) for v in got.column("f")] == [struct.pack("f", v) for v in singles]
-    assert [struct.pack("d", v) for v in got.column("d")][:4] == [struct.pack("d", v) for v in doubles][:4]
-    assert got.column("d")[5:] == doubles[5:]
+    assert [struct.pack("d", v) for v in got.column("d")] == [struct.pack("d", v) for v in doubles]
     assert set(got.column("m")) == {12.34}
 
 
@@ -171,7 +172,7 @@ def test_moments_are_exact_and_timestamps_are_utc(mysql, read):
     got = read("t")
     assert got.schema.types[1:] == [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")]
     moment = datetime(2024, 7, 1, 6, 30, 0, 500000, tzinfo=UTC)
-    assert got.rows() == [(1, date(9999, 12, 31), datetime(1000, 1, 1, 0, 0, 0, 1), moment)]
+    assert got.rows() == [(1, date(9999, 12, 31), naive("1000-01-01 00:00:00.000001"), moment)]
 
 
 @pytest.mark.parametrize("null", ["NULL", "NOT NULL"])
@@ -185,7 +186,7 @@ def test_zero_dates_become_null_and_are_counted(mysql, read, null):
     if null == "NULL":
         mysql.execute("INSERT INTO t VALUES (3,NULL,NULL,NULL)")
     got = read("t")
-    expected = [(1, None, None, None), (2, None, datetime(2024, 1, 1), datetime(2024, 1, 1, 10, tzinfo=UTC))]
+    expected = [(1, None, None, None), (2, None, naive("2024-01-01 00:00:00"), datetime(2024, 1, 1, 10, tzinfo=UTC))]
     assert got.rows()[:2] == expected
     assert got.counts == {"d: zero date to null": 2, "dt: zero date to null": 1, "ts: zero date to null": 1}
     assert got.schema.field("d").nullable
