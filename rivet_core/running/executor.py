@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from rivet_core.errors import DestinationError, InternalError, RivetError, SourceError
+from rivet_core.errors import InternalError, RivetError
 from rivet_core.facts import Capacities, Job
 from rivet_core.running.breaker import Breaker
 from rivet_core.running.connections import Cause, Connections, destination_key
@@ -14,6 +14,7 @@ from rivet_core.running.extract import ExportRun, RunContext
 from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED, ExportOutcome
 from rivet_core.running.stop import StoppedError
 from rivet_core.running.task import ExportTask
+from rivet_core.running.verdict import plain
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.state import Lease, Refusal, Slots, busy
 
@@ -77,7 +78,7 @@ class Executor:
     def refuse(self, name: str, error: RivetError) -> None:
         """Record that an export fails before it starts, and skip what depends on it."""
         with self._changed:
-            self._take_out(name, ExportOutcome(name=name, status=FAILED, error=_plain(error)))
+            self._take_out(name, ExportOutcome(name=name, status=FAILED, error=plain(error)))
             self._context.events.emit("export_failed", name, **self.outcomes[name].as_dict())
 
     def skip(self, name: str, because: str) -> None:
@@ -118,7 +119,7 @@ class Executor:
         except Exception as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
             found = InternalError(f"{job.name}: {type(error).__name__}: {error}", hint="this is a bug: please report it")
             found.__cause__ = error
-        outcome = ExportOutcome(name=job.name, status=FAILED, error=_plain(found))
+        outcome = ExportOutcome(name=job.name, status=FAILED, error=plain(found))
         self._context.events.emit("export_failed", job.name, **outcome.as_dict())
         return outcome, found
 
@@ -185,7 +186,7 @@ class Executor:
         message = f"{kind} {name}: {error.message}"
         for export in left:
             reason = f"not started: shared cause: {message}"
-            outcome = ExportOutcome(name=export, status=NOT_STARTED, reason=reason, error=_plain(error))
+            outcome = ExportOutcome(name=export, status=NOT_STARTED, reason=reason, error=plain(error))
             self._take_out(export, outcome)
         if left or cause[0] in ("source", "destination"):
             self.shared_causes.append(f"{message}: {len(left)} export{'' if len(left) == 1 else 's'} not started")
@@ -216,12 +217,3 @@ class Executor:
 def is_done(outcome: ExportOutcome | None) -> bool:
     """Whether what depends on this export may start."""
     return outcome is not None and outcome.status in (DONE, "already_done")
-
-
-def _plain(error: RivetError) -> dict[str, str | int | bool]:
-    found: dict[str, str | int | bool] = {}
-    for key, value in error.as_dict().items():
-        found[key] = value if isinstance(value, int) else str(value)
-    if isinstance(error, SourceError | DestinationError):
-        found["error_class"] = error.error_class
-    return found

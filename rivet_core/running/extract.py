@@ -7,7 +7,6 @@ I4 the metric after the verdict · I5 units only move forward · I6 a run ends o
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections import deque
 from collections.abc import Sequence
@@ -16,26 +15,31 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from rivet_core.api import SourceSession
-from rivet_core.errors import IntegrityError, InternalError, PlanRefused, RivetError
+from rivet_core.errors import InternalError, PlanRefused, RivetError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.running import faults
 from rivet_core.running.describe import RunFacts, describe
 from rivet_core.running.events import Events
 from rivet_core.running.gates import observed
 from rivet_core.running.manifest import Current, Manifest
-from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, ExportOutcome
+from rivet_core.running.outcome import ExportOutcome
 from rivet_core.running.publish import Dataset
 from rivet_core.running.quality import check_quality
 from rivet_core.running.reading import UnitReader
 from rivet_core.running.resume import narrowed, roll_forward, take_up
 from rivet_core.running.retry import Budget, Retrier
-from rivet_core.running.stop import Stop, StoppedError
+from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
-from rivet_core.state import Lease, Metric, RunStart, StateStore, UnitRecord
+from rivet_core.running.verdict import Verdict
+from rivet_core.state import Lease, RunStart, StateStore, UnitRecord
 from rivet_core.stores import Store
 
 WORTH_REMEMBERING = 8 << 20
 """Bytes from which the only unit of a run is recorded before the commit; below it, reading again costs less."""
+
+
+LEASE_CHECK_SECONDS = 20.0
+"""A run shorter than this cannot have lost its lease, which is stale only after 30 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,31 +66,32 @@ class ExportRun:
         self._context = context
         self._lease = lease
         self._connections = connections
-        self.error: RivetError | None = None
-        self._began = time.monotonic()
-        self._run_id = ""
         self._started_at = datetime.now(UTC)
         self._units = task.units
         self._done: dict[int, UnitRecord] = {}
-        self._resumed = 0
         self._retried = False
         self._recorded = False
-        self._warnings: list[str] = []
         self._retrier = Retrier(task.spec.tuning, context.budget, stopped=context.stop.event, told=self._retrying)
+        self._verdict = Verdict(task, context.state, context.events, self._retrier)
+
+    @property
+    def error(self) -> RivetError | None:
+        """What it failed with, `None` before and without a failure."""
+        return self._verdict.error
 
     def run(self) -> ExportOutcome:
         """Run it. Errors become the outcome; nothing of a failed run is visible to readers."""
         try:
             return self._run()
         except RivetError as error:
-            return self._failed(error)
+            return self._verdict.failed(error)
         except Exception as error:  # noqa: BLE001 - a bug in a plugin or here must not take the other exports along
             wrapped = InternalError(
                 f"{self.task.name}: {type(error).__name__}: {error}",
                 hint="this is a bug: please report it, with the trace of -v",
             )
             wrapped.__cause__ = error
-            return self._failed(wrapped)
+            return self._verdict.failed(wrapped)
 
     def _run(self) -> ExportOutcome:
         task, state = self.task, self._context.state
@@ -94,7 +99,7 @@ class ExportRun:
         if roll_forward(task, self._dataset, current, state):
             self._warn("the last run had committed before it was killed; the state was brought up to it")
             if current is not None and current.plan_id == task.plan_id:
-                return self._already(current)
+                return self._verdict.already(current)
         cursor = self._cursor(current)
         self._start(cursor)
         before = self._dataset.manifest(current.members[-1]).schema if current and current.members else ()
@@ -103,7 +108,7 @@ class ExportRun:
             task,
             self._session,
             self._dataset.store,
-            name=lambda unit, partition, part: task.layout.part(self._run_id, self._started_at, unit, part, partition),
+            name=lambda unit, partition, part: task.layout.part(self._verdict.run_id, self._started_at, unit, part, partition),
             before=before,
             shares=append and current is not None,
             stop=self._context.stop,
@@ -113,7 +118,7 @@ class ExportRun:
         records = [self._done[unit.index] for unit in self._units]
         if append and task.spec.mode is Mode.INCREMENTAL and current is not None and self._nothing_new(records, current):
             self._dataset.store.delete(part.key for record in records for part in record.parts)
-            return self._finish(records, None, reader)
+            return self._finish(None, reader)
         if not any(record.parts for record in records) and not task.spec.skip_empty:
             blank = reader.empty(self._units[0])
             records[0] = replace(records[0], parts=blank.parts, bytes=blank.bytes, schema=blank.schema)
@@ -122,7 +127,7 @@ class ExportRun:
         self._still_mine()
         run = RunFacts(
             task=task,
-            run_id=self._run_id,
+            run_id=self._verdict.run_id,
             started_at=self._started_at,
             units=self._units,
             cursor=cursor,
@@ -130,7 +135,7 @@ class ExportRun:
         )
         manifest = describe(run, records)
         self._dataset.commit(manifest, self._started_at, current, tag, append=append, resumed=self._retried)  # I2, I7
-        return self._finish(records, manifest, reader)
+        return self._finish(manifest, reader)
 
     def _cursor(self, current: Current | None) -> tuple[Mark, ...]:
         """Return the cursor that the run starts from, which must be the one the plan saw (PA4)."""
@@ -157,16 +162,16 @@ class ExportRun:
         task, state = self.task, self._context.state
         found = take_up(task, state, self._dataset.store, cursor) if self._context.resume else None
         if found is not None:
-            self._run_id, self._started_at, self._units = found.run_id, found.started_at, found.units
+            self._verdict.run_id, self._started_at, self._units = found.run_id, found.started_at, found.units
             self._done = dict(found.done)
-            self._resumed = len(found.done)
+            self._verdict.resumed = len(found.done)
             self._retried = True
             state.runs.reopen(found.run_id)
         else:
-            self._run_id = f"{self._started_at:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+            self._verdict.run_id = f"{self._started_at:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
             state.runs.begin(
                 RunStart(
-                    run_id=self._run_id,
+                    run_id=self._verdict.run_id,
                     export=task.name,
                     plan_id=task.plan_id,
                     fingerprint=task.fingerprint,
@@ -179,7 +184,7 @@ class ExportRun:
                     table_bytes=task.table_bytes,
                 )
             )
-        self._tell("export_started", run_id=self._run_id, units=len(self._units), resumed_units=self._resumed)
+        self._tell("export_started", run_id=self._verdict.run_id, units=len(self._units), resumed_units=self._verdict.resumed)
 
     def _appends(self, cursor: tuple[Mark, ...]) -> bool:
         """Whether the run adds to the dataset: a run past a cursor, or a window. Everything else replaces it as a whole."""
@@ -216,8 +221,8 @@ class ExportRun:
 
     def _one(self, reader: UnitReader, unit: Unit) -> None:
         record = self._retrier.run(lambda: reader.read(unit))
-        if len(self._units) > 1 or record.bytes >= WORTH_REMEMBERING or self._resumed:
-            self._context.state.runs.unit_done(self._run_id, record, again=self._retried)  # I5
+        if len(self._units) > 1 or record.bytes >= WORTH_REMEMBERING or self._verdict.resumed:
+            self._context.state.runs.unit_done(self._verdict.run_id, record, again=self._retried)  # I5
             self._recorded = True
         faults.point("unit_done")
         self._done[unit.index] = record
@@ -239,7 +244,7 @@ class ExportRun:
             return
         parts = [part for record in records for part in record.parts]
         unique = reader.unique
-        if unique and unique.columns and self._resumed:
+        if unique and unique.columns and self._verdict.resumed:
             self._warn("uniqueness was checked only for the units read by this process")
         for warning in check_quality(self.task.spec, sum(record.rows for record in records), parts, unique):
             self._warn(warning)
@@ -248,15 +253,15 @@ class ExportRun:
         """Remove files of this run that no unit counts: left by a try that failed, or by the process that was killed."""
         listed = {part.key for record in records for part in record.parts}
         stray = reader.written - listed
-        if self._resumed or self._context.resume:
-            home = self.task.layout.run(self._run_id, self._started_at)
+        if self._verdict.resumed or self._context.resume:
+            home = self.task.layout.run(self._verdict.run_id, self._started_at)
             stray |= {entry.key for entry in self._dataset.store.files(home)} - listed
         if stray:
             self._dataset.store.delete(sorted(stray))
 
     def _still_mine(self) -> None:
         """A process that slept too long may have lost its lease; then it must not commit."""
-        if time.monotonic() - self._began > 20 and self._context.state.leases.lost(self._lease):
+        if self._verdict.seconds > LEASE_CHECK_SECONDS and self._context.state.leases.lost(self._lease):
             raise RivetError(
                 f"{self.task.name}: another run took over while this one stood still",
                 hint="nothing was committed by this one",
@@ -264,112 +269,32 @@ class ExportRun:
             )
         self._context.stop.check()
 
-    def _finish(self, records: Sequence[UnitRecord], manifest: Manifest | None, reader: UnitReader) -> ExportOutcome:
-        """Tell the state, cursor last (I3), then keep the metric (I4). Without a manifest nothing was new: no cursor moves."""
+    def _finish(self, manifest: Manifest | None, reader: UnitReader) -> ExportOutcome:
+        """Tell the state, cursor included (I3). Without a manifest nothing was new: no cursor moves."""
         for change in reader.drift:
             self._warn(f"schema drift: {change}")
-        rows, size = (manifest.rows, manifest.bytes) if manifest else (0, 0)
-        incremental = self.task.spec.mode is Mode.INCREMENTAL
-        moved = manifest.cursor_after if manifest and manifest.cursor_after else None
-        seconds = time.monotonic() - self._began
         faults.point("before_cursor")
         self._context.state.runs.commit(
-            self._run_id,
+            self._verdict.run_id,
             self.task.name,
-            rows=rows,
-            size=size,
-            seconds=seconds,
+            rows=manifest.rows if manifest else 0,
+            size=manifest.bytes if manifest else 0,
+            seconds=self._verdict.seconds,
             retries=self._retrier.retries,
             columns=[{"name": name, "type": kind} for name, kind in observed(self.task)],
-            cursor=moved,
-            keep_cursor=incremental,
+            cursor=(manifest.cursor_after or None) if manifest else None,
+            keep_cursor=self.task.spec.mode is Mode.INCREMENTAL,
             forget_units=self._recorded or self._retried,
         )
         faults.point("after_cursor")
-        outcome = replace(
-            self._outcome(DONE),
-            rows=rows,
-            bytes=size,
-            parts=len(manifest.parts) if manifest else 0,
-            delivery=manifest.delivery if manifest else "",
-        )
-        faults.point("before_metric")
-        self._grade(outcome)
-        faults.point("after_metric")
-        self._tell("export_finished", **outcome.as_dict())
-        return outcome
-
-    def _already(self, current: Current) -> ExportOutcome:
-        member = current.members[-1]
-        outcome = replace(self._outcome(ALREADY_DONE), run_id=member.run_id, reason="this plan had committed it")
-        self._tell("export_finished", **outcome.as_dict())
-        return outcome
-
-    def _failed(self, error: RivetError) -> ExportOutcome:
-        self.error = error
-        outcome = replace(
-            self._outcome(FAILED),
-            error={key: str(value) if not isinstance(value, int) else value for key, value in error.as_dict().items()},
-        )
-        if self._run_id:
-            killed = isinstance(error, StoppedError)
-            self._context.state.runs.fail(
-                self._run_id,
-                status="killed" if killed else "failed",
-                seconds=outcome.seconds,
-                retries=outcome.retries,
-                error_class=error_class(error),
-                error=dict(outcome.error or {}),
-            )
-            if not killed:
-                self._grade(outcome)
-        self._tell("export_failed", **outcome.as_dict())
-        return outcome
-
-    def _grade(self, outcome: ExportOutcome) -> None:
-        task = self.task
-        self._context.state.runs.grade(
-            Metric(
-                run_id=self._run_id,
-                export=task.name,
-                at=datetime.now(UTC),
-                status="succeeded" if outcome.status == DONE else "failed",
-                seconds=outcome.seconds,
-                rows=outcome.rows,
-                bytes=outcome.bytes,
-                predicted_p10=task.p10,
-                predicted_p50=task.predicted_seconds,
-                predicted_p90=task.p90,
-                basis=task.basis,
-            )
-        )
-
-    def _outcome(self, status: str) -> ExportOutcome:
-        return ExportOutcome(
-            name=self.task.name,
-            status=status,
-            run_id=self._run_id,
-            seconds=time.monotonic() - self._began,
-            retries=self._retrier.retries,
-            resumed_units=self._resumed,
-            warnings=tuple(self._warnings),
-            predicted_seconds=self.task.predicted_seconds,
-        )
+        return self._verdict.done(manifest)
 
     def _retrying(self, error: RivetError, attempt: int, pause: float) -> None:
         self._tell("retry", attempt=attempt, pause_seconds=round(pause, 3), error=error.message)
 
     def _warn(self, text: str) -> None:
-        self._warnings.append(text)
+        self._verdict.warnings.append(text)
         self._tell("warning", message=text)
 
     def _tell(self, kind: str, **data: object) -> None:
         self._context.events.emit(kind, self.task.name, **data)  # type: ignore[arg-type]
-
-
-def error_class(error: RivetError) -> str:
-    """Return the coarse class that history and the breaker compare."""
-    found = getattr(error, "error_class", None)
-    if isinstance(found, str):
-        return found
-    return "integrity" if isinstance(error, IntegrityError) else error.code

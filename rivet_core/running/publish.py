@@ -13,17 +13,8 @@ from datetime import UTC, datetime
 from rivet_core.api import Target
 from rivet_core.running import faults
 from rivet_core.running.layout import Layout
-from rivet_core.running.manifest import (
-    Current,
-    Manifest,
-    ManifestPart,
-    Member,
-    current_bytes,
-    manifest_bytes,
-    read_current,
-    read_manifest,
-    without_nulls,
-)
+from rivet_core.running.manifest import Current, Manifest, ManifestPart, Member, without_nulls
+from rivet_core.running.manifest_json import current_bytes, manifest_bytes, read_current, read_manifest
 from rivet_core.stores import Store, Versioned, open_store
 
 

@@ -122,7 +122,8 @@ class Runs:
         """Finish a run whose dataset is committed, and move the cursor with it, in one transaction (I3, I6).
 
         `cursor` is the new cursor; `None` leaves it as it is when `keep_cursor`, else clears it: a dataset that was replaced
-        as a whole no longer has the old one's cursor. `forget_units` is false when none were recorded.
+        as a whole no longer has the old one's cursor. `forget_units` is false when none were recorded. `columns` are
+        `{name, type}` in the source's own spelling, empty when nobody knows.
         """
         now = _now()
         with self._database.writing() as connection:
@@ -136,7 +137,7 @@ class Runs:
                     "rows": rows,
                     "bytes": size,
                     "retries": retries,
-                    "columns": list(columns),
+                    "columns": list(columns) or None,
                     "error": None,
                     "error_class": "",
                 },

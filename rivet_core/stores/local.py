@@ -8,6 +8,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import xxhash
 
@@ -151,6 +152,13 @@ class LocalStore(Store):
             with self._path(key).open("rb") as file:
                 while chunk := file.read(size):
                     yield chunk
+        except OSError as error:
+            raise destination_error(error, str(self._path(key)), "read") from error
+
+    def open(self, key: str) -> BinaryIO:
+        """Open a file for reading."""
+        try:
+            return self._path(key).open("rb")
         except OSError as error:
             raise destination_error(error, str(self._path(key)), "read") from error
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import xxhash
 from fsspec.spec import AbstractBufferedFile
@@ -225,6 +225,13 @@ class ObjectStore(Store):
             with self._fs.open(self._path(key), "rb") as file:
                 while chunk := file.read(size):
                     yield chunk
+        except Exception as error:
+            raise destination_error(error, self.url(key), "read") from error
+
+    def open(self, key: str) -> BinaryIO:
+        """Open a file for reading, by ranges."""
+        try:
+            return cast("BinaryIO", self._fs.open(self._path(key), "rb"))
         except Exception as error:
             raise destination_error(error, self.url(key), "read") from error
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import tenacity
 import xxhash
@@ -154,6 +154,10 @@ class Store(ABC):
     @abstractmethod
     def chunks(self, key: str, size: int = 1 << 20) -> Iterator[bytes]:
         """Yield a file piece by piece."""
+
+    @abstractmethod
+    def open(self, key: str) -> BinaryIO:
+        """Open a file for reading at any place in it."""
 
     @abstractmethod
     def size(self, key: str) -> int | None:

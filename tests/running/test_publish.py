@@ -11,7 +11,8 @@ from rivet_core.builtin.local import LocalOptions, open_local
 from rivet_core.errors import BusyError, ConfigError, IntegrityError
 from rivet_core.facts import DestinationRef, ExportSpec, Mark
 from rivet_core.running.layout import Layout, layout_of
-from rivet_core.running.manifest import Manifest, ManifestPart, current_bytes, manifest_bytes, read_current, read_manifest
+from rivet_core.running.manifest import Manifest, ManifestPart
+from rivet_core.running.manifest_json import current_bytes, manifest_bytes, read_current, read_manifest
 from rivet_core.running.publish import Dataset, list_files
 from rivet_core.stores import open_store
 

@@ -1,0 +1,74 @@
+"""Removing what no reader and no resume needs: files of broken-off runs, and full runs older than `keep_runs`.
+
+Spared are the runs of the dataset as it is now, those that are running or could be resumed (M15), the newest complete ones up
+to `keep_runs`, and whatever this state database does not know and is younger than a day: it may belong to somebody else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from rivet_core.running.publish import Dataset
+from rivet_core.stores import Entry
+
+FOREIGN_AGE = timedelta(days=1)
+_RUN = re.compile(r"(?:^|/)run=(?P<id>(?P<at>\d{8}T\d{6})-[0-9a-f]{8})/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Garbage:
+    """What may go, and what was spared and why."""
+
+    files: tuple[Entry, ...]
+    spared: dict[str, str]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all files that may go."""
+        return sum(entry.bytes for entry in self.files)
+
+
+def find_garbage(
+    dataset: Dataset, *, live: set[str], known: Callable[[str], bool], keep_runs: int, now: datetime | None = None
+) -> Garbage:
+    """Return what `remove` would delete of one export. `live` are run ids that must stay, `known` whether the state has one.
+
+    Only files below the export's own directory and of a run of Rivet's are ever looked at (O08).
+    """
+    current, _ = dataset.read()
+    members = {member.run_id for member in current.members} if current else set()
+    runs: dict[str, list[Entry]] = {}
+    began: dict[str, datetime] = {}
+    for entry in dataset.store.files(dataset.layout.home):
+        match = _RUN.search(entry.key)
+        if match is not None:
+            runs.setdefault(match["id"], []).append(entry)
+            began[match["id"]] = datetime.strptime(match["at"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    moment = now or datetime.now(UTC)
+    spared: dict[str, str] = {}
+    kept = len(members)
+    files: list[Entry] = []
+    for run in sorted(runs, reverse=True):
+        complete = any(entry.key.endswith("/_SUCCESS") for entry in runs[run])
+        if run in members:
+            spared[run] = "is part of the dataset"
+        elif run in live:
+            spared[run] = "is running or can be resumed"
+        elif not known(run) and moment - began[run] < FOREIGN_AGE:
+            spared[run] = "is not known here and younger than a day"
+        elif complete and kept < keep_runs:
+            kept += 1
+            spared[run] = f"is one of the last {keep_runs} runs"
+        else:
+            files += runs[run]
+    return Garbage(files=tuple(files), spared=spared)
+
+
+def remove(dataset: Dataset, garbage: Garbage) -> None:
+    """Delete what was found: the marks and manifests first, so that no half-deleted run looks complete."""
+    marks = [entry.key for entry in garbage.files if entry.key.endswith(("/_SUCCESS", "/manifest.json"))]
+    dataset.store.delete(marks)
+    dataset.store.delete(entry.key for entry in garbage.files if entry.key not in set(marks))

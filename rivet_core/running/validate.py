@@ -1,0 +1,64 @@
+"""Files against their manifests: is everything there, whole, and as long as it says. Needs neither source nor state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rivet_core.errors import DestinationError
+from rivet_core.running.manifest import ManifestPart
+from rivet_core.running.publish import Dataset
+from rivet_core.stores import Store
+
+Depth: TypeAlias = Literal["light", "sample", "full"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something wrong with one file of the dataset. `unit` and `run_id` say what would have to be exported again."""
+
+    path: str
+    problem: str
+    unit: int
+    run_id: str
+
+
+def validate(dataset: Dataset, depth: Depth = "light") -> list[Finding]:
+    """Return what disagrees with the manifests, empty when nothing does.
+
+    `light` looks at existence and size, `sample` also at the rows in each file's footer, `full` also at every checksum.
+    """
+    current, _ = dataset.read()
+    findings = []
+    for member, part in dataset.parts(current):
+        problem = _problem(dataset.store, part, depth)
+        if problem:
+            findings.append(Finding(path=dataset.store.url(part.key), problem=problem, unit=part.unit, run_id=member.run_id))
+    return findings
+
+
+def _problem(store: Store, part: ManifestPart, depth: Depth) -> str:
+    size = store.size(part.key)
+    if size is None:
+        return "is missing"
+    if size != part.bytes:
+        return f"has {size} bytes, the manifest says {part.bytes}"
+    if depth == "full":
+        found = store.checksum(part.key)
+        if found != part.checksum:
+            return f"has the checksum {found}, the manifest says {part.checksum}"
+    if depth != "light" and part.key.endswith(".parquet"):
+        return _footer(store, part)
+    return ""
+
+
+def _footer(store: Store, part: ManifestPart) -> str:
+    try:
+        with store.open(part.key) as file:
+            rows = pq.ParquetFile(file).metadata.num_rows
+    except (pa.ArrowException, OSError, DestinationError) as error:
+        return f"cannot be read: {error}"
+    return "" if rows == part.rows else f"has {rows} rows, the manifest says {part.rows}"

@@ -1,0 +1,124 @@
+"""How a run ended: its outcome, what the history keeps of it, and its grade (I4: only after the verdict)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from rivet_core.errors import IntegrityError, RivetError
+from rivet_core.facts import Json
+from rivet_core.running import faults
+from rivet_core.running.events import Events
+from rivet_core.running.manifest import Current, Manifest
+from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, ExportOutcome
+from rivet_core.running.retry import Retrier
+from rivet_core.running.stop import StoppedError
+from rivet_core.running.task import ExportTask
+from rivet_core.state import Metric, StateStore
+
+
+class Verdict:
+    """Collects what the outcome of one run needs, from its first second on."""
+
+    def __init__(self, task: ExportTask, state: StateStore, events: Events, retrier: Retrier) -> None:
+        self._task = task
+        self._state = state
+        self._events = events
+        self._retrier = retrier
+        self._began = time.monotonic()
+        self.run_id = ""
+        self.resumed = 0
+        self.warnings: list[str] = []
+        self.error: RivetError | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run so far."""
+        return time.monotonic() - self._began
+
+    def done(self, manifest: Manifest | None) -> ExportOutcome:
+        """The state knows the commit: grade the run. Without a manifest nothing was new."""
+        outcome = self._outcome(DONE)
+        if manifest is not None:
+            outcome = replace(
+                outcome, rows=manifest.rows, bytes=manifest.bytes, parts=len(manifest.parts), delivery=manifest.delivery
+            )
+        faults.point("before_metric")
+        self._grade(outcome)
+        faults.point("after_metric")
+        return self._told("export_finished", outcome)
+
+    def already(self, current: Current) -> ExportOutcome:
+        """This plan had committed the export before."""
+        reason = "this plan had committed it"
+        return self._told("export_finished", replace(self._outcome(ALREADY_DONE), run_id=current.run_id, reason=reason))
+
+    def failed(self, error: RivetError) -> ExportOutcome:
+        """Nothing was committed; the units that are published stay for a resume."""
+        self.error = error
+        outcome = replace(self._outcome(FAILED), error=plain(error))
+        if self.run_id:
+            killed = isinstance(error, StoppedError)
+            self._state.runs.fail(
+                self.run_id,
+                status="killed" if killed else "failed",
+                seconds=outcome.seconds,
+                retries=outcome.retries,
+                error_class=error_class(error),
+                error=dict(outcome.error or {}),
+            )
+            if not killed:
+                self._grade(outcome)
+        return self._told("export_failed", outcome)
+
+    def _told(self, kind: str, outcome: ExportOutcome) -> ExportOutcome:
+        self._events.emit(kind, self._task.name, **outcome.as_dict())
+        return outcome
+
+    def _outcome(self, status: str) -> ExportOutcome:
+        return ExportOutcome(
+            name=self._task.name,
+            status=status,
+            run_id=self.run_id,
+            seconds=self.seconds,
+            retries=self._retrier.retries,
+            resumed_units=self.resumed,
+            warnings=tuple(self.warnings),
+            predicted_seconds=self._task.predicted_seconds,
+        )
+
+    def _grade(self, outcome: ExportOutcome) -> None:
+        task = self._task
+        self._state.runs.grade(
+            Metric(
+                run_id=self.run_id,
+                export=task.name,
+                at=datetime.now(UTC),
+                status="succeeded" if outcome.status == DONE else "failed",
+                seconds=outcome.seconds,
+                rows=outcome.rows,
+                bytes=outcome.bytes,
+                predicted_p10=task.p10,
+                predicted_p50=task.predicted_seconds,
+                predicted_p90=task.p90,
+                basis=task.basis,
+            )
+        )
+
+
+def plain(error: RivetError) -> dict[str, Json]:
+    """Return an error as an outcome keeps it: what `--json` prints, and its coarse class."""
+    found: dict[str, Json] = {}
+    for key, value in error.as_dict().items():
+        found[key] = value if isinstance(value, int) else str(value)
+    found["error_class"] = error_class(error)
+    return found
+
+
+def error_class(error: RivetError) -> str:
+    """Return the coarse class that history and the breaker compare."""
+    found = getattr(error, "error_class", None)
+    if isinstance(found, str):
+        return found
+    return "integrity" if isinstance(error, IntegrityError) else error.code
