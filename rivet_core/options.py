@@ -1,13 +1,15 @@
 """The base of every plugin's options model, and the types that options share.
 
 Options models are pydantic, strict about unknown keys, and imported only when their plugin is used. `model_validate` is
-called with the context `{"base": Path}`: the directory that relative paths in the config are relative to.
+called with the context `{"base": Path, "environ": mapping or None}`: the directory that relative paths in the config are
+relative to, and the variables to look references up in (`None` = the process's own).
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,10 +35,12 @@ ConfigPath = Annotated[Path, AfterValidator(_against_base)]
 """A path that, when relative, is relative to the config file; always absolute after validation."""
 
 
-def validate_options(model: type[BaseModel], values: object, *, base: Path, what: str) -> BaseModel:
+def validate_options(
+    model: type[BaseModel], values: object, *, base: Path, what: str, environ: Mapping[str, str] | None = None
+) -> BaseModel:
     """Return `values` as an instance of `model`; a `ConfigError` names the key, never its value."""
     try:
-        return model.model_validate(values, context={"base": base})
+        return model.model_validate(values, context={"base": base, "environ": environ})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"])

@@ -84,7 +84,10 @@ class DestinationRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSpec:
-    """One export as the config means it, defaults filled in. Sizes in bytes, times in seconds."""
+    """One export as the config means it, defaults filled in. Sizes in bytes, times in seconds.
+
+    `out_of_range` `None` is the engine's own default: `fail` for PostgreSQL, `null_counted` for MySQL's zero dates.
+    """
 
     name: str
     source: str
@@ -116,7 +119,7 @@ class ExportSpec:
     time_column_type: str = "timestamp"
     days_window: int | None = None
     snapshot: str = "per_unit"
-    out_of_range: str = "fail"
+    out_of_range: str | None = None
     keep_runs: int = 2
     partition_by: tuple[str, ...] = ()
     partition_granularity: str = "day"

@@ -106,7 +106,7 @@ class ReadSpec:
     time_column_type: str = "timestamp"
     days_window: int | None = None
     snapshot: str = "per_unit"
-    out_of_range: str = "fail"
+    out_of_range: str | None = None
     tuning: Tuning = field(default_factory=Tuning)
 
     @classmethod

@@ -117,7 +117,7 @@ class Registry:
         from rivet_core.references import resolve
 
         resolved = resolve(dict(options), base=base, environ=os.environ if environ is None else environ)
-        model = validate_options(self.resolve(owned.record.options), resolved, base=base, what=what)
+        model = validate_options(self.resolve(owned.record.options), resolved, base=base, what=what, environ=environ)
         try:
             return self.resolve(opener)(model)
         except RivetError:

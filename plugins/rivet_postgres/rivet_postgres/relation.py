@@ -81,7 +81,9 @@ def select_columns(relation: Relation, types: TypeCatalog, spec: ReadSpec, unit:
     wanted = [_known(relation, spec, name) for name in spec.columns] if spec.columns else list(relation.columns)
     for name in spec.overrides:
         _known(relation, spec, name)
-    plans = [plan_column(c, types, out_of_range=spec.out_of_range, override=spec.overrides.get(c.name)) for c in wanted]
+    plans = [
+        plan_column(c, types, out_of_range=spec.out_of_range or "fail", override=spec.overrides.get(c.name)) for c in wanted
+    ]
     items = [SelectItem(name=plan.name, expression=plan.expression) for plan in plans]
     visible = len(plans)
     marks: list[tuple[str, str, int]] = []

@@ -59,7 +59,7 @@ class PostgresStream:
         self._skipped = 0
         self._last: list[Mark] | None = None
         selection = reading.selection
-        self._converters = [Converter(plan, reading.spec.out_of_range) for plan in selection.plans]
+        self._converters = [Converter(plan, reading.spec.out_of_range or "fail") for plan in selection.plans]
         self.schema = pa.schema([plan.field for plan in selection.plans[: selection.visible]])
         self._cursor: Any = None
         self._reader: Any = None
