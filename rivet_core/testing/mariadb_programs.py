@@ -59,7 +59,8 @@ def _unpacked() -> MariaPrograms | None:
     if not server.exists():
         return None
     libraries = os.pathsep.join(str(path) for path in (*root.glob("usr/lib/*-linux-gnu*"), *root.glob("lib/*-linux-gnu*")))
-    return MariaPrograms(server=server, share=root / "usr/share/mysql", environ={"LD_LIBRARY_PATH": libraries})
+    environ = {"LD_LIBRARY_PATH": libraries} if libraries else {}
+    return MariaPrograms(server=server, share=root / "usr/share/mysql", environ=environ)
 
 
 def _get() -> MariaPrograms:

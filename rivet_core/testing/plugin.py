@@ -7,7 +7,7 @@ needs. A server starts when the first test asks for it, once per test process, a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -54,6 +54,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(name)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    """A fixture whose server is missing skips its test."""
+    return (yield from _skipping())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """So does a test that needs more of a server than it may ask, such as restarting one that is not ours."""
+    return (yield from _skipping())
+
+
+def _skipping() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except Exception as error:
+        from rivet_core.testing.process import MissingServer
+
+        if isinstance(error, MissingServer):
+            refuse(error)
+        raise
+
+
 def refuse(missing: MissingServer) -> NoReturn:
     """Skip the test and say what would bring the server, or fail where servers are required."""
     if os.environ.get(REQUIRE_VARIABLE) == "1":
@@ -65,12 +88,8 @@ def refuse(missing: MissingServer) -> NoReturn:
 def postgres_server() -> Iterator[PostgresServer]:
     """A running PostgreSQL, private to this test process, or the one of `RIVET_TEST_POSTGRES_URL`."""
     from rivet_core.testing.postgres import open_postgres
-    from rivet_core.testing.process import MissingServer
 
-    try:
-        server = open_postgres()
-    except MissingServer as missing:
-        refuse(missing)
+    server = open_postgres()
     try:
         yield server
     finally:
@@ -90,13 +109,9 @@ def postgres(postgres_server: PostgresServer) -> Iterator[PostgresDatabase]:
 @pytest.fixture(scope="session")
 def postgres_standby_server(postgres_server: PostgresServer) -> Iterator[StandbyServer]:
     """A hot standby that follows `postgres_server`: `.catch_up()`, `.pause()`, `.resume()`."""
-    from rivet_core.testing.process import MissingServer
     from rivet_core.testing.standby import StandbyServer
 
-    try:
-        server = StandbyServer.follow(postgres_server)
-    except MissingServer as missing:
-        refuse(missing)
+    server = StandbyServer.follow(postgres_server)
     try:
         yield server
     finally:
@@ -115,12 +130,8 @@ def postgres_standby(postgres: PostgresDatabase, postgres_standby_server: Standb
 def mysql_server() -> Iterator[MariaServer]:
     """A running MariaDB (utf8mb4), private to this test process, or the server of `RIVET_TEST_MYSQL_URL`."""
     from rivet_core.testing.mariadb import open_mysql
-    from rivet_core.testing.process import MissingServer
 
-    try:
-        server = open_mysql()
-    except MissingServer as missing:
-        refuse(missing)
+    server = open_mysql()
     try:
         yield server
     finally:
@@ -141,12 +152,8 @@ def mysql(mysql_server: MariaServer) -> Iterator[MariaDatabase]:
 def mysql_latin1_server() -> Iterator[MariaServer]:
     """A MariaDB that keeps its own default character set, latin1."""
     from rivet_core.testing.mariadb import MariaServer
-    from rivet_core.testing.process import MissingServer
 
-    try:
-        server = MariaServer.create(charset=None)
-    except MissingServer as missing:
-        refuse(missing)
+    server = MariaServer.create(charset=None)
     try:
         yield server
     finally:
@@ -166,13 +173,9 @@ def mysql_latin1(mysql_latin1_server: MariaServer) -> Iterator[MariaDatabase]:
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[S3Server]:
     """A running S3-compatible store, private to this test process, or the one of `RIVET_TEST_S3_ENDPOINT`."""
-    from rivet_core.testing.process import MissingServer
     from rivet_core.testing.s3 import open_s3
 
-    try:
-        server = open_s3()
-    except MissingServer as missing:
-        refuse(missing)
+    server = open_s3()
     try:
         yield server
     finally:
