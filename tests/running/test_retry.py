@@ -150,3 +150,18 @@ def test_pauses_are_jittered_and_bounded():
     assert all(0.25 <= seconds <= 0.75 for seconds in first)
     last = [[pause(None) for _ in range(30)][-1] for pause in pauses]
     assert all(0.25 <= seconds <= CAP_SECONDS for seconds in last)
+
+
+def test_in_parallel_the_first_error_is_the_one_reported(shop, flaky):
+    shop.config(
+        {"name": "orders", "table": "orders", "mode": "chunked", "chunk_column": "id", "chunk_count": 6, "parallel": 3},
+        source_groups={"db": {"max_connections": 3}},
+        source={"type": "sqlite", "path": "shop.db", "source_group": "db"},
+    )
+    plan, _ = flaky({2: 9}, dropped(transient=False))
+    outcome = shop.apply(plan)
+    assert outcome.exports[0].error["message"] == "server closed the connection"
+    assert shop.files("orders") == []
+    shop.registry = load_plugins()
+    assert shop.apply(plan, resume=True).exit_code == 0
+    assert shop.rows("orders", "id", "total") == shop.source_rows("SELECT id, total FROM orders")
