@@ -17,6 +17,9 @@ from rivet_core.errors import ConfigError, RivetError
 from rivet_core.state.models import SCHEMA_VERSION, Base, SchemaRow
 from rivet_core.state.store import StateStore
 
+_DRIVERS = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+"""The drivers that the source plugins bring, where the URL names none."""
+
 BUSY_SECONDS = 30.0
 """How long a write waits for another process's write before it fails."""
 
@@ -85,6 +88,8 @@ def _place(url: str, base: Path | None) -> URL:
             hint='write it as "sqlite:///.rivet/state.db"',
             code="state_url",
         ) from error
+    if place.drivername in _DRIVERS:
+        place = place.set(drivername=_DRIVERS[place.drivername])
     if place.get_backend_name() == "sqlite" and place.database and place.database != ":memory:" and base is not None:
         place = place.set(database=str(base / place.database))
     return place
