@@ -9,7 +9,7 @@ PACKAGES := rivet_core $(wildcard plugins/*/rivet_*)
 JOBS ?= 2
 TESTS ?=
 
-.PHONY: help demo test check format bench bench-schedule dist lock clean
+.PHONY: help demo test check format docs bench bench-schedule dist lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -31,6 +31,13 @@ check: $(VENV) ## Lint, format, types, layers, generated docs
 format: $(VENV) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV) ## Write the generated pages of docs/ again
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV) ## Measure start-up, and planning a catalog of 10,000 tables
+	@$(BIN)/python -m benchmarks.startup
+	@$(BIN)/python -m benchmarks.catalog
 
 bench-schedule: $(VENV) ## Measure the scheduling policies against each other
 	@$(BIN)/python -m benchmarks.schedule
