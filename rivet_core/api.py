@@ -197,6 +197,15 @@ class SourceSession(Protocol):
         ...
 
 
+@runtime_checkable
+class ConsistentSession(Protocol):
+    """A session that can hold one snapshot for all units of an export (`snapshot: consistent`)."""
+
+    def end(self, export: str) -> None:
+        """Let go of the snapshot that the units of `export` shared. Ending twice is fine."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCapabilities:
     """What a store guarantees, as data.

@@ -24,7 +24,7 @@ from rivet_core.facts.export import DestinationRef, ExportSpec, Mode, NullCursor
 from rivet_core.facts.history import RunFact
 from rivet_core.facts.judgement import DeltaFacts, ExportFacts
 from rivet_core.facts.pool import Capacities, GroupCapacity, Job, PoolState
-from rivet_core.facts.reading import ReadSpec, Unit, UnitKind
+from rivet_core.facts.reading import ReadSpec, Unit, UnitKind, connections_of
 from rivet_core.facts.reason import Dimension, Reason, ReasonKind
 
 __all__ = [
@@ -68,4 +68,5 @@ __all__ = [
     "Unit",
     "UnitKind",
     "ValueSpec",
+    "connections_of",
 ]

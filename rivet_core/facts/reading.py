@@ -78,6 +78,11 @@ class Unit:
         )
 
 
+def connections_of(parallel: int, units: int, snapshot: str) -> int:
+    """Return the connections an export takes at its widest: one per unit read at once, and one that holds a shared snapshot."""
+    return max(1, min(parallel, units)) + (1 if snapshot == "consistent" else 0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSpec:
     """The part of an export's spec that a source needs to build statements.

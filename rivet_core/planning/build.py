@@ -28,7 +28,7 @@ from rivet_core.artifact.model import (
     WhatIf,
 )
 from rivet_core.config import CampaignConfig
-from rivet_core.facts import ExportFacts, ExportSpec
+from rivet_core.facts import ExportFacts, ExportSpec, connections_of
 from rivet_core.planning.campaign import Campaign, Judged, assemble, known_dependencies, resolve_policy
 from rivet_core.planning.entries import campaign_reason, planned_entry, unplannable_entry
 from rivet_core.planning.freshness import next_deadline
@@ -105,7 +105,7 @@ def _judge(found: Survey, config: CampaignConfig, registry: Registry) -> list[Ju
 
 
 def _connections(facts: ExportFacts, cap: int) -> int:
-    return max(1, min(facts.spec.parallel, cap, len(facts.units)))
+    return min(cap, connections_of(facts.spec.parallel, len(facts.units), facts.spec.snapshot))
 
 
 def _deadline_inside(facts: ExportFacts) -> bool:

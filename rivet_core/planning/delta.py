@@ -56,6 +56,4 @@ def _delta(facts: ExportFacts, rows: int, source: str, at: datetime) -> DeltaFac
     def evidence(signal: str, value: int, unit: str) -> Evidence:
         return Evidence(signal=signal, value=value, unit=unit, source=source, observed_at=at, quality=80, basis=Basis.HISTORY)
 
-    return DeltaFacts(
-        rows=evidence("delta_rows", rows, "rows"), bytes=evidence("delta_bytes", rows * width_of(facts), "B")
-    )
+    return DeltaFacts(rows=evidence("delta_rows", rows, "rows"), bytes=evidence("delta_bytes", rows * width_of(facts), "B"))

@@ -64,7 +64,7 @@ def planned_entry(item: Judged, *, wave: int | None, isolated: bool, secrets: Ma
         suggestion=_suggestion(item),
         diagnostics=Diagnostics(
             verdict=judgement.diagnostics.verdict,
-            warnings=(*judgement.diagnostics.warnings, *_fidelity_warnings(spec, facts.table)),
+            warnings=(*judgement.diagnostics.warnings, *_snapshot_warnings(spec), *_fidelity_warnings(spec, facts.table)),
         ),
         units=tuple(_unit(unit) for unit in facts.units),
         cursor_snapshot=tuple(_mark(mark) for mark in facts.committed),
@@ -191,6 +191,15 @@ def _suggestion(item: Judged) -> Suggestion | None:
     if not found.better:
         return None
     return Suggestion(mode=found.mode, cursor=found.cursor, chunk_by=found.chunk_by, profile=found.profile, why=found.why)
+
+
+def _snapshot_warnings(spec: ExportSpec) -> tuple[str, ...]:
+    if spec.snapshot != "consistent":
+        return ()
+    return (
+        "All units are read under one snapshot: it holds back cleanup and waits of schema changes while the export runs, takes "
+        "one more connection that stays idle in transaction, and a resume starts from the first unit.",
+    )
 
 
 def _fidelity_warnings(spec: ExportSpec, table: TableFacts) -> tuple[str, ...]:

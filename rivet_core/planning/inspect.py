@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rivet_core.api import SourceSession
@@ -16,6 +16,9 @@ from rivet_core.plugins import Registry
 PLANNER_CONNECTIONS = 2
 """Connections that planning holds at one source: one that asks, one for index-end probes."""
 PARALLEL_SOURCES = 4
+NEEDS_SNAPSHOT = "needs_snapshot"
+"""The code with which a source says that the asked units are exact under one consistent snapshot only."""
+CONSISTENT = "consistent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +29,22 @@ class SourceView:
     catalog: CatalogFacts | None = None
     error: RivetError | None = None
     units: Mapping[str, tuple[Unit, ...]] = field(default_factory=dict)
+    snapshots: frozenset[str] = frozenset()
+    """Exports whose units are exact only under one consistent snapshot: they lie over something that updates move."""
     failures: Mapping[str, RivetError] = field(default_factory=dict)
 
     def table(self, spec: ExportSpec) -> TableFacts | None:
         """Return the facts of what `spec` reads, `None` when the source could not be asked."""
         return self.catalog.tables.get(item_name(spec)) if self.catalog else None
+
+
+@dataclass(slots=True)
+class _Read:
+    """How the exports of one source will be read, as far as it was asked."""
+
+    units: dict[str, tuple[Unit, ...]] = field(default_factory=dict)
+    snapshots: set[str] = field(default_factory=set)
+    failures: dict[str, RivetError] = field(default_factory=dict)
 
 
 def item_name(spec: ExportSpec) -> str:
@@ -74,14 +88,16 @@ def _view(
     try:
         session.limit(PLANNER_CONNECTIONS)
         catalog = session.inspect(_items(exports))
-        units, failures = _units(session, exports, catalog, committed)
+        read = _units(session, exports, catalog, committed)
     except (ConfigError, PluginError):
         raise
     except RivetError as error:
         return SourceView(config=config, error=error)
     finally:
         session.close()
-    return SourceView(config=config, catalog=catalog, units=units, failures=failures)
+    return SourceView(
+        config=config, catalog=catalog, units=read.units, snapshots=frozenset(read.snapshots), failures=read.failures
+    )
 
 
 def _items(exports: Sequence[ExportSpec]) -> list[InspectItem]:
@@ -102,20 +118,31 @@ def _units(
     exports: Sequence[ExportSpec],
     catalog: CatalogFacts,
     committed: Mapping[str, tuple[Mark, ...]],
-) -> tuple[dict[str, tuple[Unit, ...]], dict[str, RivetError]]:
-    units: dict[str, tuple[Unit, ...]] = {}
-    failures: dict[str, RivetError] = {}
+) -> _Read:
+    read = _Read()
     for spec in exports:
         problem = _problem(catalog.tables.get(item_name(spec)), spec)
         if problem is not None:
-            failures[spec.name] = problem
+            read.failures[spec.name] = problem
             continue
         marks = committed.get(spec.name, ()) if spec.mode is Mode.INCREMENTAL else ()
         try:
-            units[spec.name] = session.units(ReadSpec.of(spec), marks)
+            read.units[spec.name] = session.units(ReadSpec.of(spec), marks)
         except RivetError as error:
-            failures[spec.name] = error
-    return units, failures
+            if error.code == NEEDS_SNAPSHOT:
+                _ask_under_snapshot(session, spec, marks, read)
+            else:
+                read.failures[spec.name] = error
+    return read
+
+
+def _ask_under_snapshot(session: SourceSession, spec: ExportSpec, marks: tuple[Mark, ...], read: _Read) -> None:
+    """Ask again for units that hold under one snapshot only; the plan then says so."""
+    try:
+        read.units[spec.name] = session.units(ReadSpec.of(replace(spec, snapshot=CONSISTENT)), marks)
+        read.snapshots.add(spec.name)
+    except RivetError as error:
+        read.failures[spec.name] = error
 
 
 def _problem(table: TableFacts | None, spec: ExportSpec) -> RivetError | None:

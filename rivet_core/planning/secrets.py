@@ -28,5 +28,3 @@ def without_secrets(options: Mapping[str, Json], *, config: Path, key: str) -> d
         else:
             place[last] = {"config": str(config), "key": f"{key}.{path}"}
     return kept
-
-

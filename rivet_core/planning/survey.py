@@ -11,7 +11,7 @@ from rivet_core.errors import RivetError
 from rivet_core.facts import ExportFacts, ExportSpec, GroupCapacity, Mark, Mode, RunFact, ServerFacts
 from rivet_core.planning.delta import expected_delta
 from rivet_core.planning.groups import capacity_of, group_of, hosts_in_two_groups
-from rivet_core.planning.inspect import SourceView, inspect_sources
+from rivet_core.planning.inspect import CONSISTENT, SourceView, inspect_sources
 from rivet_core.plugins import Registry
 from rivet_core.references import resolve_text
 from rivet_core.state import read_state, source_fingerprint
@@ -106,6 +106,8 @@ def _subject(
     table = view.table(spec)
     if error is not None or view.catalog is None or table is None:
         return Subject(spec=spec, group=group, error=error or RivetError(f"{spec.name} was not inspected"))
+    if spec.name in view.snapshots:
+        spec = replace(spec, snapshot=CONSISTENT)
     history = memory.histories.get(spec.name, ())
     facts = ExportFacts(
         spec=spec,

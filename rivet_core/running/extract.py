@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from rivet_core.api import SourceSession
+from rivet_core.api import ConsistentSession, SourceSession
 from rivet_core.errors import InternalError, PlanRefused, RivetError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.running import faults
@@ -114,7 +114,11 @@ class ExportRun:
             stop=self._context.stop,
             told=lambda rows, size: self._tell("progress", rows=rows, bytes=size),
         )
-        self._read_all(reader)
+        try:
+            self._read_all(reader)
+        finally:
+            if isinstance(self._session, ConsistentSession):
+                self._session.end(task.name)
         records = [self._done[unit.index] for unit in self._units]
         if append and task.spec.mode is Mode.INCREMENTAL and current is not None and self._nothing_new(records, current):
             self._dataset.store.delete(part.key for record in records for part in record.parts)
@@ -192,7 +196,9 @@ class ExportRun:
 
     def _read_all(self, reader: UnitReader) -> None:
         waiting = deque(unit for unit in self._units if unit.index not in self._done)
-        threads = min(self._connections, len(waiting))
+        # A shared snapshot holds a connection of its own.
+        readers = self._connections - (1 if self.task.spec.snapshot == "consistent" else 0)
+        threads = min(readers, len(waiting))
         if threads <= 1:
             while waiting:
                 self._one(reader, waiting.popleft())

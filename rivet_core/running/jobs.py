@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rivet_core.api import SchedulingPolicy
 from rivet_core.artifact import Plan
 from rivet_core.errors import ConfigError
-from rivet_core.facts import Capacities, GroupCapacity, Job, RunFact
+from rivet_core.facts import Capacities, GroupCapacity, Job, RunFact, connections_of
 from rivet_core.plugins import Registry
 from rivet_core.running.task import ExportTask
 
@@ -50,7 +50,7 @@ def jobs_of(
                 group=task.group,
                 predicted_seconds=seconds,
                 p90_seconds=task.p90,
-                connections=group.max_connections if alone else max(1, min(task.spec.parallel, group.max_connections)),
+                connections=group.max_connections if alone else min(_widest(task), group.max_connections),
                 heavy=task.heavy,
                 serial=task.spec.parallel_safe is False,
                 parallel_safe=task.parallel_safe,
@@ -64,6 +64,10 @@ def jobs_of(
             )
         )
     return tuple(jobs)
+
+
+def _widest(task: ExportTask) -> int:
+    return connections_of(task.spec.parallel, len(task.units), task.spec.snapshot)
 
 
 def suspects(tasks: Sequence[ExportTask], histories: Mapping[str, Sequence[RunFact]]) -> set[str]:

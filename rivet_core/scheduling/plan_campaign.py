@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rivet_core.errors import ConfigError, PlanRefused
-from rivet_core.facts import Capacities, GroupCapacity, Job
+from rivet_core.facts import Capacities, GroupCapacity, Job, connections_of
 from rivet_core.scheduling.campaign_file import Campaign
 
 
@@ -46,7 +46,7 @@ def _job(export: Mapping[str, Any], place: int, rank: Mapping[str, int], *, hand
         group=export["source_group"],
         predicted_seconds=float(predicted["p50"]),
         p90_seconds=float(predicted["p90"]),
-        connections=max(1, int(spec.get("parallel") or 1)),
+        connections=connections_of(int(spec.get("parallel") or 1), len(export["units"]), str(spec.get("snapshot"))),
         heavy=bool(export.get("heavy", False)),
         serial=spec.get("parallel_safe") is False,
         parallel_safe=bool(export.get("parallel_safe", True)),

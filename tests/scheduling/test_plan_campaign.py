@@ -20,6 +20,7 @@ def export(name, **more):
         "parallel_safe": True,
         "recommended_wave": 1,
         "wave": None,
+        "units": [{}, {}, {}],
         **more,
     }
 

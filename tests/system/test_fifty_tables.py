@@ -72,7 +72,7 @@ def config(tables: list[str]) -> str:
 
 
 def sums(path: list[str], columns: str) -> Any:
-    return duckdb.sql(f"SELECT {columns} FROM read_parquet({path!r})").fetchone()
+    return duckdb.sql(f"SELECT {columns} FROM read_parquet({path!r})").fetchall()[0]
 
 
 def current(rivet: Project, name: str) -> list[str]:
