@@ -84,8 +84,8 @@ class S3Bucket:
 
 @cache
 def _client(endpoint: str, access_key: str, secret_key: str, region: str) -> Any:
-    import botocore.session  # type: ignore[import-untyped]
-    from botocore.config import Config  # type: ignore[import-untyped]
+    import botocore.session
+    from botocore.config import Config
 
     return botocore.session.Session().create_client(
         "s3",
@@ -152,7 +152,7 @@ class S3Server:
         return S3Bucket(self.endpoint, name, self.access_key, self.secret_key)
 
     def _answers(self) -> bool:
-        from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+        from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             probe = self._named("rivet-probe")

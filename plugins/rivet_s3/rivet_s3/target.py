@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
-from botocore.session import Session  # type: ignore[import-untyped]
+from botocore.exceptions import BotoCoreError
+from botocore.session import Session
 from s3fs import S3FileSystem
 
 from rivet_core.api import StoreCapabilities, Target
