@@ -172,7 +172,7 @@ class ExportRun:
             self._retried = True
             state.runs.reopen(found.run_id)
         else:
-            self._verdict.run_id = f"{self._started_at:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+            self._verdict.run_id = f"{self._started_at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
             state.runs.begin(
                 RunStart(
                     run_id=self._verdict.run_id,

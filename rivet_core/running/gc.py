@@ -15,7 +15,7 @@ from rivet_core.running.publish import Dataset
 from rivet_core.stores import Entry
 
 FOREIGN_AGE = timedelta(days=1)
-_RUN = re.compile(r"(?:^|/)run=(?P<id>(?P<at>\d{8}T\d{6})-[0-9a-f]{8})/")
+_RUN = re.compile(r"(?:^|/)run=(?P<id>(?P<at>\d{8}T\d{12})-[0-9a-f]{8})/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ def find_garbage(
         match = _RUN.search(entry.key)
         if match is not None:
             runs.setdefault(match["id"], []).append(entry)
-            began[match["id"]] = datetime.strptime(match["at"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+            began[match["id"]] = datetime.strptime(match["at"], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
     moment = now or datetime.now(UTC)
     spared: dict[str, str] = {}
     kept = len(members)

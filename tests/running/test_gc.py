@@ -66,10 +66,10 @@ def test_the_chain_of_an_incremental_export_is_never_old(shop, dataset):
 def test_strangers_are_spared_for_a_day(shop, dataset):
     shop.apply()
     store = dataset.store
-    stranger = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-0123abcd"
+    stranger = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-0123abcd"
     store.put(f"orders/run={stranger}/part-00000-000.parquet", b"x")
     store.put("orders/notes.txt", b"mine")
-    store.put("orders_archive/run=20200101T000000-0123abcd/part-00000-000.parquet", b"x")
+    store.put("orders_archive/run=20200101T000000000000-0123abcd/part-00000-000.parquet", b"x")
     assert look(shop, dataset).files == ()
     later = look(shop, dataset, now=datetime.now(UTC) + timedelta(days=2))
     assert [entry.key for entry in later.files] == [f"orders/run={stranger}/part-00000-000.parquet"]
