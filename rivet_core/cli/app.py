@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rivet_core import __version__
-from rivet_core.cli import apply, demo, diff, explain, files, plan, plugins, run, schema, simulate
+from rivet_core.cli import apply, check, demo, diff, explain, files, plan, plugins, run, schema, simulate
 
 app = typer.Typer(
     name="rivet",
@@ -38,6 +38,7 @@ def entry(
 
 
 app.command()(demo.demo)
+app.command()(check.check)
 app.command()(plan.plan)
 app.command()(explain.explain)
 app.command()(diff.diff)

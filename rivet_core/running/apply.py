@@ -25,6 +25,7 @@ from rivet_core.running.retry import Budget
 from rivet_core.running.signals import listening
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask, tasks_from_plan
+from rivet_core.running.work import ExportWork
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.state import Event, StateStore, open_state
 
@@ -150,18 +151,12 @@ def _run(
                 if not members:
                     continue
                 dispatcher = Dispatcher(jobs_of(members, capacities, histories, alone=late), capacities, policy)
-                executor = Executor(
-                    dispatcher,
-                    {task.name: task for task in members},
-                    connections,
-                    context,
-                    capacities,
-                    fail_fast=plan.fail_fast,
-                    lock_wait=options.lock_wait,
-                )
+                by_name = {task.name: task for task in members}
+                work = ExportWork(by_name, connections, context, capacities, lock_wait=options.lock_wait)
+                executor = Executor(dispatcher, by_name, context, work, fail_fast=plan.fail_fast)
                 active.append(executor)
                 executor.block(failed)
-                for name in drifted.keys() & {task.name for task in members}:
+                for name in drifted.keys() & by_name.keys():
                     executor.refuse(name, drifted[name])
                 _skip_behind(executor, members, found.outcomes)
                 if context.stop.event.is_set() or (plan.fail_fast and any(o.status == FAILED for o in found.outcomes.values())):

@@ -4,47 +4,32 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from rivet_core.errors import InternalError, RivetError
-from rivet_core.facts import Capacities, Job
+from rivet_core.errors import RivetError
+from rivet_core.facts import Job
 from rivet_core.running.breaker import Breaker
-from rivet_core.running.connections import Cause, Connections, destination_key
-from rivet_core.running.extract import ExportRun, RunContext
+from rivet_core.running.connections import Cause, destination_key
+from rivet_core.running.extract import RunContext
 from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED, ExportOutcome
 from rivet_core.running.stop import StoppedError
 from rivet_core.running.task import ExportTask
 from rivet_core.running.verdict import plain
+from rivet_core.running.work import Work
 from rivet_core.scheduling.dispatch import Dispatcher
-from rivet_core.state import Lease, Refusal, Slots, busy
-
-SLOT_WAIT_SECONDS = 0.5
-"""Between two looks whether another process gave a group's slots back."""
 
 
 class Executor:
     """Runs the jobs of one dispatcher to their end."""
 
     def __init__(
-        self,
-        dispatcher: Dispatcher,
-        tasks: Mapping[str, ExportTask],
-        connections: Connections,
-        context: RunContext,
-        capacities: Capacities,
-        *,
-        fail_fast: bool,
-        lock_wait: float,
-        shared_state: bool = True,
+        self, dispatcher: Dispatcher, tasks: Mapping[str, ExportTask], context: RunContext, work: Work, *, fail_fast: bool
     ) -> None:
         self._dispatcher = dispatcher
         self._tasks = tasks
-        self._connections = connections
         self._context = context
-        self._capacities = capacities
+        self._work = work
         self._fail_fast = fail_fast
-        self._lock_wait = lock_wait
-        self._shared_state = shared_state
         self._changed = threading.Condition()
         self._breaker = Breaker()
         self.outcomes: dict[str, ExportOutcome] = {}
@@ -53,12 +38,28 @@ class Executor:
 
     def run(self) -> None:
         """Start the workers and wait for them; every job has an outcome afterwards."""
-        count = min(self._capacities.workers, max(1, self._dispatcher.waiting))
-        workers = [threading.Thread(target=self._work, name=f"rivet-worker-{number}", daemon=True) for number in range(count)]
+        count = min(self._dispatcher.capacities.workers, max(1, self._dispatcher.waiting))
+        workers = [threading.Thread(target=self._serve, name=f"rivet-worker-{number}", daemon=True) for number in range(count)]
         for worker in workers:
             worker.start()
         for worker in workers:
             worker.join()
+        self.close()
+
+    def start_next(self) -> Job | None:
+        """Start the next job and return it, `None` while nothing may start. Workers hold the lock around it."""
+        job = None if self._context.stop.event.is_set() else self._dispatcher.claim()
+        if job is not None:
+            self.order.append(job.name)
+        return job
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing will start any more."""
+        return self._dispatcher.finished or self._context.stop.event.is_set()
+
+    def close(self) -> None:
+        """Give every job that never started its outcome."""
         why = self._context.stop.why or self._dispatcher.drained or "interrupted"
         for job in self._dispatcher.waiting_jobs():
             self.outcomes[job.name] = ExportOutcome(name=job.name, status=NOT_STARTED, reason=f"not started: {why}")
@@ -86,81 +87,22 @@ class Executor:
         with self._changed:
             self._take_out(name, ExportOutcome(name=name, status=SKIPPED, reason=f"skipped because of {because}"))
 
-    def _work(self) -> None:
+    def _serve(self) -> None:
         while True:
             with self._changed:
-                while True:
-                    job = None if self._context.stop.event.is_set() else self._dispatcher.claim()
-                    if job is not None:
-                        break
-                    if self._dispatcher.finished or (self._context.stop.event.is_set() and not self._dispatcher.running):
+                while (job := self.start_next()) is None:
+                    if self.over:
                         self._changed.notify_all()
                         return
-                    if self._context.stop.event.is_set():
-                        return
                     self._changed.wait()
-                self.order.append(job.name)
             began = time.monotonic()
-            outcome, error = self._export(job)
+            outcome, error = self._work(job)
             with self._changed:
-                self._ended(job, outcome, error, time.monotonic() - began)
+                self.end(job, outcome, error, time.monotonic() - began)
                 self._changed.notify_all()
 
-    def _export(self, job: Job) -> tuple[ExportOutcome, RivetError | None]:
-        """Run one export; whatever happens becomes its outcome, a worker never dies of it."""
-        try:
-            lease = self._lease(job)
-            try:
-                return self._leased(job, lease)
-            finally:
-                self._context.state.leases.release(lease)
-        except RivetError as error:
-            found = error
-        except Exception as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
-            found = InternalError(f"{job.name}: {type(error).__name__}: {error}", hint="this is a bug: please report it")
-            found.__cause__ = error
-        outcome = ExportOutcome(name=job.name, status=FAILED, error=plain(found))
-        self._context.events.emit("export_failed", job.name, **outcome.as_dict())
-        return outcome, found
-
-    def _leased(self, job: Job, lease: Lease) -> tuple[ExportOutcome, RivetError | None]:
-        task = self._tasks[job.name]
-        if lease.taken_from:
-            self._context.events.emit("warning", job.name, message=f"took over the stale lease of {lease.taken_from}")
-        session, store = self._connections.session(task), self._connections.store(task)
-        run = ExportRun(task, session, store, self._context, lease, job.connections)
-        return run.run(), run.error
-
-    def _lease(self, job: Job) -> Lease:
-        """Take the export's lease, and with it the group's slots that processes sharing this state database count together."""
-        group = self._capacities.groups[job.group]
-        slots: Sequence[Slots] = ()
-        if self._shared_state:
-            taken = min(job.connections, group.max_connections)
-            slots = (
-                Slots(resource=f"connections:{job.group}", capacity=group.max_connections, count=taken),
-                Slots(resource=f"heavy:{job.group}", capacity=group.max_heavy, count=int(job.heavy)),
-            )
-        name = f"export:{job.name}"
-        until = time.monotonic() + self._lock_wait
-        told = False
-        while True:
-            found = self._context.state.leases.attempt(name, slots)
-            if isinstance(found, Lease):
-                return found
-            self._refused(found, name, until)
-            if found.slots and not told:
-                told = True
-                self._context.events.emit("warning", job.name, message=f"waits for {found.name}, held by {found.holder}")
-            self._context.stop.event.wait(SLOT_WAIT_SECONDS if found.slots else min(0.2, max(0.0, until - time.monotonic())))
-
-    def _refused(self, found: Refusal, name: str, until: float) -> None:
-        """Slots come free by themselves; an export that another run holds is waited for only as long as asked."""
-        self._context.stop.check()
-        if not found.slots and time.monotonic() >= until:
-            raise busy(name, found.holder)
-
-    def _ended(self, job: Job, outcome: ExportOutcome, error: RivetError | None, seconds: float) -> None:
+    def end(self, job: Job, outcome: ExportOutcome, error: RivetError | None, seconds: float) -> None:
+        """Record how a running job ended, and what follows for the others. Workers hold the lock around it."""
         ok = error is None
         self.outcomes[job.name] = outcome
         causes = self._causes(job.name)
