@@ -133,12 +133,21 @@ def _for_incremental(facts: ExportFacts, size: int | None, kept: _Way) -> _Way:
         return kept
     better = _progress(facts)
     declared = facts.spec.cursor_column
-    if better is not None and better.columns[0] != declared:
+    if better is not None and better.columns[0] != declared and not _loses_updates(facts, better.columns[0]):
         column = better.columns[0]
         return (Mode.INCREMENTAL, column, None, f"{column} is a better cursor than {declared}: {better.why}", better.evidence)
     if size is not None and size < WHOLE_LIMIT:
         return (Mode.FULL, None, None, f"{_size_words(size)}: a whole read costs less than a weak cursor.", ())
     return kept
+
+
+def _loses_updates(facts: ExportFacts, column: str) -> bool:
+    """Whether going from the declared cursor to `column` would stop seeing updates: counters since a restart prove nothing."""
+    declared = facts.table.column(facts.spec.cursor_column or "")
+    candidate = facts.table.column(column)
+    if declared is None or candidate is None:
+        return False
+    return tracks_updates(declared.name, declared.default) and not tracks_updates(candidate.name, candidate.default)
 
 
 def _progress(facts: ExportFacts) -> CursorVerdict | None:

@@ -70,3 +70,9 @@ def test_a_heavy_read_on_a_primary_is_asked_to_be_gentle() -> None:
     advice = suggest(with_cursor(facts(table(bytes=HUGE), server={"role": Role.PRIMARY})))
     assert (advice.profile, advice.better) == ("safe", True)
     assert suggest(with_cursor(facts(table(bytes=HUGE), server={"role": Role.STANDBY}))).profile == "balanced"
+
+
+def test_a_cursor_that_sees_updates_is_never_given_up_for_one_that_does_not() -> None:
+    spec = {"mode": Mode.INCREMENTAL, "cursor_column": "updated_at"}
+    unindexed = table(bytes=HUGE, columns=(ID, UPDATED), indexes=(PRIMARY,), updates=0, deletes=0)
+    assert suggest(with_cursor(facts(unindexed, spec=spec))).cursor != "id"
