@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 from rivet_core import __version__
-from rivet_core.cli import apply, check, demo, diff, explain, files, plan, plugins, run, schema, simulate
+from rivet_core.cli import (
+    apply,
+    check,
+    demo,
+    diff,
+    explain,
+    files,
+    gc,
+    plan,
+    plugins,
+    run,
+    schema,
+    simulate,
+    state,
+    validate,
+)
 
 app = typer.Typer(
     name="rivet",
@@ -46,5 +61,8 @@ app.command()(simulate.simulate)
 app.command()(apply.apply)
 app.command()(run.run)
 app.command()(files.files)
+app.command()(validate.validate)
+app.command()(gc.gc)
+app.add_typer(state.app, name="state")
 app.add_typer(schema.app, name="schema")
 app.add_typer(plugins.app, name="plugins")

@@ -84,7 +84,7 @@ def check_drift(spec: ExportSpec, before: Sequence[Json], now: Sequence[Json], *
     if spec.on_schema_drift == "fail" or (spec.on_schema_drift == "warn" and incompatible and shares):
         raise IntegrityError(
             f"{spec.name}: the columns differ from the last run: {'; '.join(changes)}",
-            hint="set on_schema_drift: continue to go on, or start a new dataset with `rivet state reset` and another path",
+            hint=f"`rivet state accept -e {spec.name}` lets the next run go on; or `rivet state reset` starts a new dataset",
             code="schema_drift",
         )
     return changes

@@ -105,7 +105,7 @@ class ExportRun:
         before = self._dataset.manifest(current.members[-1]).schema if current and current.members else ()
         append = self._appends(cursor)
         reader = UnitReader(
-            task,
+            self._tolerant(current),
             self._session,
             self._dataset.store,
             name=lambda unit, partition, part: task.layout.part(self._verdict.run_id, self._started_at, unit, part, partition),
@@ -140,6 +140,13 @@ class ExportRun:
         manifest = describe(run, records)
         self._dataset.commit(manifest, self._started_at, current, tag, append=append, resumed=self._retried)  # I2, I7
         return self._finish(manifest, reader)
+
+    def _tolerant(self, current: Current | None) -> ExportTask:
+        """Return the task, going on over changed columns when somebody accepted them after the dataset's newest run."""
+        task = self.task
+        if current is None or not self._context.state.schema_accepted(task.name, current.run_id):
+            return task
+        return replace(task, spec=replace(task.spec, on_schema_drift="continue"))
 
     def _cursor(self, current: Current | None) -> tuple[Mark, ...]:
         """Return the cursor that the run starts from, which must be the one the plan saw (PA4)."""

@@ -7,11 +7,14 @@ to `keep_runs`, and whatever this state database does not know and is younger th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from rivet_core.errors import RivetError
+from rivet_core.facts import ExportSpec, Json
 from rivet_core.running.publish import Dataset
+from rivet_core.state import StateStore
 from rivet_core.stores import Entry
 
 FOREIGN_AGE = timedelta(days=1)
@@ -72,3 +75,54 @@ def remove(dataset: Dataset, garbage: Garbage) -> None:
     marks = [entry.key for entry in garbage.files if entry.key.endswith(("/_SUCCESS", "/manifest.json"))]
     dataset.store.delete(marks)
     dataset.store.delete(entry.key for entry in garbage.files if entry.key not in set(marks))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What was found of one export, and deleted if asked; `error` is why it was skipped."""
+
+    export: str
+    paths: tuple[str, ...] = ()
+    bytes: int = 0
+    spared: Mapping[str, str] = field(default_factory=dict)
+    error: RivetError | None = None
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the entry of `rivet gc --json`."""
+        found: dict[str, Json] = {
+            "export": self.export,
+            "files": list(self.paths),
+            "bytes": self.bytes,
+            "spared": dict(self.spared),
+        }
+        if self.error is not None:
+            found["error"] = {"code": self.error.code, "message": self.error.message, "hint": self.error.hint}
+        return found
+
+
+def collect(spec: ExportSpec, open_dataset: Callable[[], Dataset], state: StateStore, *, execute: bool) -> Collected:
+    """Find an export's garbage and, with `execute`, delete it under the export's lease.
+
+    An export that another run holds, or whose destination or manifests cannot be read, is skipped whole and says so: what is
+    not understood is not deleted (M15).
+    """
+    lease = None
+    try:
+        if execute:
+            lease = state.leases.acquire(f"export:{spec.name}")
+        dataset = open_dataset()
+        garbage = find_garbage(
+            dataset,
+            live=state.runs.live(),
+            known=lambda run: state.runs.status(run) is not None,
+            keep_runs=spec.keep_runs,
+        )
+        if execute:
+            remove(dataset, garbage)
+        paths = tuple(dataset.store.url(entry.key) for entry in garbage.files)
+        return Collected(export=spec.name, paths=paths, bytes=garbage.bytes, spared=garbage.spared)
+    except RivetError as error:
+        return Collected(export=spec.name, error=error)
+    finally:
+        if lease is not None:
+            state.leases.release(lease)

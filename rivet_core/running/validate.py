@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rivet_core.errors import DestinationError
+from rivet_core.errors import DestinationError, RivetError
+from rivet_core.facts import Json
 from rivet_core.running.manifest import ManifestPart
 from rivet_core.running.publish import Dataset
 from rivet_core.stores import Store
@@ -24,6 +26,62 @@ class Finding:
     problem: str
     unit: int
     run_id: str
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the entry of `rivet validate --json`."""
+        return {"path": self.path, "problem": self.problem, "unit": self.unit, "run_id": self.run_id}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What was found of one export. `files` counts those that the manifests list; `error` is why it could not be looked at."""
+
+    export: str
+    files: int = 0
+    rows: int = 0
+    findings: tuple[Finding, ...] = ()
+    error: RivetError | None = None
+    empty: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings and self.error is None
+
+    @property
+    def word(self) -> str:
+        """The result in a word or two."""
+        if self.error is not None:
+            return "could not be looked at"
+        if self.empty:
+            return "no dataset yet"
+        return "match" if self.ok else "mismatch"
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the entry of `rivet validate --json`."""
+        found: dict[str, Json] = {
+            "export": self.export,
+            "result": self.word,
+            "files": self.files,
+            "rows": self.rows,
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
+        if self.error is not None:
+            found["error"] = {"code": self.error.code, "message": self.error.message, "hint": self.error.hint}
+        return found
+
+
+def check_dataset(export: str, open_dataset: Callable[[], Dataset], depth: Depth) -> Validation:
+    """Validate one export; what cannot be opened or read becomes its result, so that the others are looked at too."""
+    try:
+        dataset = open_dataset()
+        current, _ = dataset.read()
+        parts = [part for _, part in dataset.parts(current)]
+        findings = tuple(validate(dataset, depth))
+    except RivetError as error:
+        return Validation(export=export, error=error)
+    rows = sum(part.rows for part in parts)
+    return Validation(export=export, files=len(parts), rows=rows, findings=findings, empty=current is None)
 
 
 def validate(dataset: Dataset, depth: Depth = "light") -> list[Finding]:

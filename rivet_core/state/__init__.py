@@ -10,12 +10,14 @@ from rivet_core.state.leases import Lease, Refusal, Slots, busy
 from rivet_core.state.opening import open_state, read_state
 from rivet_core.state.records import Event, Metric, PartRecord, Progress, Resumable, RunStart, Snapshot, UnitRecord
 from rivet_core.state.store import StateStore
+from rivet_core.state.transfer import PastRun
 
 __all__ = [
     "Event",
     "Lease",
     "Metric",
     "PartRecord",
+    "PastRun",
     "Progress",
     "Refusal",
     "Resumable",

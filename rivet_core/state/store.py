@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import Engine, delete, insert, select
@@ -13,10 +13,16 @@ from rivet_core.state.leases import Leases
 from rivet_core.state.marks import marks_from_json, marks_to_json
 from rivet_core.state.models import CursorRow, EventRow, MetricRow, ProgressRow, RunRow, SnapshotRow
 from rivet_core.state.records import Event, Metric, Progress, Snapshot
+from rivet_core.state.reset import forget_progress
 from rivet_core.state.runs import Runs
+from rivet_core.state.transfer import PastRun, copy_rows, restore_rows
 
 SNAPSHOTS_KEPT = 2
 """Catalog snapshots kept per source: two of them give rates."""
+
+
+ACCEPTED = "schema_accepted"
+"""Kind of the journal entry that `rivet state accept` makes."""
 
 
 class StateStore:
@@ -52,13 +58,25 @@ class StateStore:
             return marks_from_json(connection.execute(select(CursorRow.marks).where(CursorRow.export == export)).scalar())
 
     def set_cursor(self, export: str, marks: tuple[Mark, ...], run_id: str = "") -> None:
-        """Set a cursor outside of a run (`rivet state`, a rebuild); no marks clear it."""
+        """Set a cursor outside of a run; no marks clear it."""
         with self._database.writing() as connection:
             if marks:
                 put(connection, CursorRow, export=export, marks=marks_to_json(marks), run_id=run_id, updated_at=_now())
             else:
                 connection.execute(delete(table(CursorRow)).where(CursorRow.export == export))
                 connection.execute(delete(table(ProgressRow)).where(ProgressRow.export == export))
+
+    def reset(self, export: str) -> str | None:
+        """Start an export over; return the id of the broken-off run that was forgotten, `None` when there was none."""
+        return forget_progress(self._database, export)
+
+    def restore(self, export: str, runs: Sequence[PastRun], cursor: tuple[Mark, ...]) -> int:
+        """Put back what the manifests of an export's dataset say; return how many runs the state did not know."""
+        return restore_rows(self._database, export, runs, cursor)
+
+    def copy_to(self, target: StateStore) -> dict[str, int]:
+        """Copy everything into an empty state; return the number of rows per table."""
+        return copy_rows(self._database, target._database)
 
     def progression(self) -> dict[str, Progress]:
         """Return the observed, committed and verified boundary of every export."""
@@ -156,6 +174,17 @@ class StateStore:
             Event(at=row.at, kind=row.kind, plan_id=row.plan_id, export=row.export, data=row.data or {})
             for row in reversed(rows)
         ]
+
+    def accept_schema(self, export: str, run_id: str) -> None:
+        """Let the next run change the columns of a dataset whose newest run is `run_id`, whatever `on_schema_drift` says."""
+        data: dict[str, Json] = {"run_id": run_id}
+        self.record([Event(at=_now(), kind=ACCEPTED, plan_id="", export=export, data=data)])
+
+    def schema_accepted(self, export: str, run_id: str) -> bool:
+        """Whether somebody accepted other columns after the run `run_id`; the next commit uses that up."""
+        query = select(EventRow.data).where(EventRow.export == export, EventRow.kind == ACCEPTED)
+        with self._database.reading() as connection:
+            return any(data and data.get("run_id") == run_id for data in connection.execute(query).scalars())
 
     # -- catalog snapshots
 

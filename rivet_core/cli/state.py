@@ -1,0 +1,100 @@
+"""`rivet state`: what Rivet remembers between runs. Looking at it writes nothing; what changes it is in `state_change`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rivet_core.cli import state_change
+from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.output import Output, width
+
+if TYPE_CHECKING:
+    from rivet_core.render.state_view import ExportState
+
+app = typer.Typer(
+    help="Look at, reset, copy or rebuild what Rivet remembers between runs.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command()
+def show(
+    config: ConfigOption = DEFAULT_CONFIG,
+    export: ExportsOption = None,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show each export's cursor, its last run, and whether a run of it is under way. Writes nothing.
+
+    Example: rivet state show --json
+    """
+    from rivet_core.render.state_view import state_text
+
+    found = _look(config, export, limit=1)
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    if json:
+        out.json({"exports": [item.as_dict() for item in found]})
+    else:
+        out.data(state_text(found, width=width()))
+
+
+@app.command()
+def progression(
+    config: ConfigOption = DEFAULT_CONFIG,
+    export: ExportsOption = None,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show how far each export is: observed by a plan, committed by a run, verified by a reconcile.
+
+    Example: rivet state progression -e orders
+    """
+    from rivet_core.render.state_view import progression_text
+
+    found = _look(config, export, limit=1)
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    if json:
+        out.json({"exports": [item.progression() for item in found]})
+    else:
+        out.data(progression_text(found, width=width()))
+
+
+@app.command()
+def runs(
+    config: ConfigOption = DEFAULT_CONFIG,
+    export: ExportsOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many runs of each export.", metavar="N")] = 20,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """List the runs of each export, newest first.
+
+    Example: rivet state runs -e orders --limit 5
+    """
+    from rivet_core.render.state_view import run_as_dict, runs_text
+
+    found = _look(config, export, limit=limit)
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    if json:
+        out.json({"exports": [{"export": item.export, "runs": [run_as_dict(run) for run in item.runs]} for item in found]})
+    else:
+        out.data(runs_text(found, width=width()))
+
+
+app.command()(state_change.reset)
+app.command()(state_change.accept)
+app.command()(state_change.copy)
+app.command()(state_change.rebuild)
+
+
+def _look(config: ConfigOption, export: ExportsOption, *, limit: int) -> list[ExportState]:
+    from rivet_core.cli.datasets import choose
+    from rivet_core.render.state_view import look
+
+    chosen = choose(config, export)
+    with chosen.read_state() as state:
+        return look(state, [spec.name for spec in chosen.specs], limit=limit)

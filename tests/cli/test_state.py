@@ -1,0 +1,143 @@
+"""`rivet state`: what it shows, and what it changes."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from rivet_core.state import open_state
+from tests.cli.shop import ORDERS, Shop
+
+URL = "sqlite:///.rivet/state.db"
+
+
+@pytest.fixture
+def shop(cli, tmp_path):
+    made = Shop(tmp_path)
+    assert cli("run", "-q").code == 0
+    return made
+
+
+def rows(cli, export):
+    return sum(file["rows"] for file in cli("files", export, "--json").data["files"])
+
+
+def cursor(cli, export="orders"):
+    found = cli("state", "show", "-e", export, "--json").data["exports"][0]["cursor"]
+    return [mark["value"] for mark in found]
+
+
+def test_show_progression_and_runs(cli, shop):
+    assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
+    assert "updated_at 2024-01-01 00:00:50, id 50" in cli("state", "show").out
+    assert "2024-01-01 00:00:50" in cli("state", "progression").out
+    found = cli("state", "progression", "--json").data["exports"][0]
+    assert [mark["value"] for mark in found["committed"]] == ["2024-01-01 00:00:50", "50"]
+    assert found["verified"] == []
+    cli("run", "-q")
+    listed = cli("state", "runs", "-e", "orders", "--json").data["exports"]
+    assert [(run["status"], run["rows"]) for run in listed[0]["runs"]] == [("succeeded", 0), ("succeeded", 50)]
+    assert cli("state", "runs", "--limit", "1").out.count("succeeded") == 2
+
+
+def test_looking_creates_no_state(cli, tmp_path):
+    Shop(tmp_path)
+    said = cli("state", "show")
+    assert "never ran" in said.out
+    assert not (tmp_path / ".rivet").exists()
+
+
+def test_reset_reads_everything_once_more(cli, shop):
+    assert cli("state", "reset").code == 2, "an export must be named"
+    said = cli("state", "reset", "-e", "orders", "--json")
+    assert said.data["exports"][0]["cursor_before"][0]["value"] == "2024-01-01 00:00:50"
+    assert cursor(cli) == []
+    assert rows(cli, "orders") == 50, "the files stay"
+    assert cli("run", "-q").code == 0
+    assert rows(cli, "orders") == 50, "and are replaced, not added to"
+
+
+def test_no_change_under_a_run(cli, shop):
+    with open_state(URL, base=shop.root) as state:
+        lease = state.leases.acquire("export:orders")
+        for command in (("reset", "-e", "orders"), ("accept", "-e", "orders"), ("copy", "sqlite:///b.db"), ("rebuild",)):
+            assert cli("state", *command).code == 6, command
+        state.leases.release(lease)
+    assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
+
+
+def test_o07_accepted_columns_count_for_one_commit(cli, shop):
+    shop.config({**ORDERS, "on_schema_drift": "fail"})
+    shop.sql("ALTER TABLE orders ADD note TEXT; INSERT INTO orders VALUES (51, 1, '2024-01-01 00:00:51', 'x')")
+    refused = cli("run")
+    assert refused.code == 5
+    assert "rivet state accept -e orders" in refused.err
+    assert cli("state", "accept", "-e", "orders").code == 0
+    assert cli("run", "-q").code == 0
+    assert rows(cli, "orders") == 51
+    shop.sql("ALTER TABLE orders ADD more TEXT; INSERT INTO orders VALUES (52, 1, '2024-01-01 00:00:52', 'x', 'y')")
+    assert cli("run", "-q").code == 5
+
+
+def test_a_copy_goes_on_where_the_original_stood(cli, shop):
+    copied = cli("state", "copy", "sqlite:///other/state.db", "--json")
+    assert copied.code == 0
+    assert copied.data["rows"]["rivet_run"] == 2
+    assert cli("state", "copy", "sqlite:///other/state.db").code == 2, "only into an empty one"
+    text = (shop.root / "rivet.yaml").read_text()
+    (shop.root / "rivet.yaml").write_text(text + "state: {url: 'sqlite:///other/state.db'}\n")
+    assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
+    cli("run", "-q")
+    assert rows(cli, "orders") == 50
+
+
+@pytest.mark.postgres
+def test_a_copy_into_postgres(cli, shop, postgres, monkeypatch):
+    monkeypatch.setenv("STATE_URL", postgres.url)
+    said = cli("state", "copy", "${env:STATE_URL}")
+    assert said.code == 0, said.err
+    text = (shop.root / "rivet.yaml").read_text()
+    (shop.root / "rivet.yaml").write_text(text + "state: {url: '${env:STATE_URL}'}\n")
+    assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
+    assert cli("run", "-q").code == 0
+    assert rows(cli, "orders") == 50
+
+
+def test_a_lost_state_is_rebuilt_from_the_manifests(cli, shop):
+    shop.sql("INSERT INTO orders VALUES (51, 1, '2024-01-01 00:00:51')")
+    assert cli("run", "-q").code == 0
+    runs = cli("state", "runs", "-e", "orders", "--json").data["exports"][0]["runs"]
+    shutil.rmtree(shop.root / ".rivet")
+    assert cursor(cli) == []
+    said = cli("state", "rebuild", "--json")
+    assert said.code == 0
+    assert [(item["export"], item["runs"]) for item in said.data["exports"]] == [("orders", 2), ("customers", 1)]
+    assert cursor(cli) == ["2024-01-01 00:00:51", "51"]
+    rebuilt = cli("state", "runs", "-e", "orders", "--json").data["exports"][0]["runs"]
+    assert [(run["run_id"], run["rows"]) for run in rebuilt] == [(run["run_id"], run["rows"]) for run in runs]
+    shop.sql("INSERT INTO orders VALUES (52, 1, '2024-01-01 00:00:52')")
+    assert cli("run", "-q").code == 0
+    assert rows(cli, "orders") == 52, "only the new row was added"
+    assert cli("state", "rebuild", "--json").data["exports"][0]["runs"] == 0
+
+
+def test_one_damaged_manifest_does_not_stop_the_others(cli, shop):
+    shutil.rmtree(shop.root / ".rivet")
+    (shop.root / "out/customers/_rivet/current.json").write_text("{}")
+    said = cli("state", "rebuild")
+    assert said.code == 5
+    assert "customers: left as it was" in said.err
+    assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
+
+
+@pytest.mark.parametrize("command", [("show",), ("rebuild",), ("reset", "-e", "orders")])
+def test_a_newer_schema_is_refused(cli, shop, command):
+    with closing(sqlite3.connect(shop.root / ".rivet/state.db")) as connection:
+        connection.execute("UPDATE rivet_schema SET version = 99")
+        connection.commit()
+    said = cli("state", *command)
+    assert said.code == 2
+    assert "newer Rivet" in said.err
