@@ -12,6 +12,7 @@ from rivet_core.cli import (
     check,
     demo,
     diff,
+    doctor,
     explain,
     files,
     gc,
@@ -53,6 +54,7 @@ def entry(
 
 
 app.command()(demo.demo)
+app.command()(doctor.doctor)
 app.command()(check.check)
 app.command()(plan.plan)
 app.command()(explain.explain)

@@ -188,6 +188,8 @@ class ServerFacts:
     purge_backlog: int | None = None
     counters_since: datetime | None = None
     pooler: str = ""
+    encrypted: bool | None = None
+    """Whether the connection that asked was under TLS; `None` when nobody looked or nothing travels."""
     grants: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

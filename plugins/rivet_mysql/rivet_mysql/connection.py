@@ -114,6 +114,11 @@ class Link:
             )
         return raw
 
+    @property
+    def is_protected(self) -> bool:
+        """Whether the connection is under TLS."""
+        return is_protected(getattr(self.raw, "_sock", None))
+
     def apply(self, settings: tuple[str, ...]) -> None:
         """Send session settings unless these are in force."""
         if settings != self.applied:

@@ -38,6 +38,12 @@ MYSQL = MysqlDialect(
 """Row values are spelled out: the server does not use an index for `(a, b) > (x, y)`."""
 
 
+def written(schema: str, table: str) -> str:
+    """Return `schema.table` the way `split_name` reads it back, with backquotes only where they must be."""
+    parts = (schema, table)
+    return ".".join(MYSQL.quote(part) if "." in part or "`" in part or part != part.strip() else part for part in parts if part)
+
+
 def split_name(text: str) -> tuple[str, str]:
     """Return `(database, table)` of a config name: `t`, `db.t`, with or without backquotes; an empty database when none.
 

@@ -78,12 +78,16 @@ def server_facts(connection: Connection, observed_at: datetime) -> ServerFacts:
 
 
 def inspect(connection: Connection, items: Sequence[InspectItem]) -> CatalogFacts:
-    """Return the facts of `items`: six statements for all tables together, and two to five more for each view or query."""
+    """Return the facts of `items`: six statements for all tables together, and two to five more for each view or query.
+
+    No items means every table and view, for `init`.
+    """
     begun = time.monotonic()
     observed_at = datetime.now(UTC)
     sent = connection.statements
     connection.limit_statement(STATEMENT_SECONDS)
     schema = read_schema(connection)
+    items = items or [InspectItem(name=name, table=name) for name in schema.everything]
     found = {item.name: schema.find(item.table) for item in items if item.table is not None}
     tables = read_tables(connection, schema, list({r.name: r for r in found.values() if r is not None}.values()))
     reader = Reader(connection, schema, measure(connection, schema, tables), tables, observed_at, schema.one_table)

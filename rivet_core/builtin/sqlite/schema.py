@@ -127,6 +127,13 @@ class Schema:
         """Whether there is one ordinary table, so that the file's size is its size."""
         return sum(found.kind == "table" and not found.name.startswith("sqlite_") for found in self.relations.values()) == 1
 
+    @property
+    def everything(self) -> list[str]:
+        """Every table and view that is somebody's own: not SQLite's, and not what a virtual table keeps its content in."""
+        virtual = tuple(f"{found.name}_" for found in self.relations.values() if found.kind == "virtual")
+        shadows = [name for name in self.relations if virtual and name.startswith(virtual)]
+        return sorted(name for name in self.relations if not name.startswith("sqlite_") and name not in shadows)
+
     def find(self, written: str) -> Relation | None:
         """Return what a config's table text names: exactly, else without `main.` and quotes, else whatever the case."""
         names = (written, _bare(written))

@@ -1,5 +1,8 @@
 """One inspection: the server, all tables together, and each query by itself."""
 
+# Literals are quoted by the dialect.
+# ruff: noqa: S608
+
 from __future__ import annotations
 
 import time
@@ -8,20 +11,34 @@ from collections.abc import Sequence
 from rivet_core.facts import CatalogFacts, InspectItem, RelationKind, Role, TableFacts
 from rivet_mysql.catalog.query import query_facts
 from rivet_mysql.catalog.server import ServerSheet, account_name, server_sheet
-from rivet_mysql.catalog.statements import Key, Question, moment, read_columns, read_sheet
+from rivet_mysql.catalog.statements import SYSTEM, Key, Question, moment, read_columns, read_sheet
 from rivet_mysql.catalog.tables import Context, table_facts
 from rivet_mysql.connection import Link, Server, number, text
-from rivet_mysql.dialect import split_name
+from rivet_mysql.dialect import MYSQL, split_name, written
 
 
 def inspect(link: Link, server: Server, address: str, items: Sequence[InspectItem]) -> CatalogFacts:
-    """Return the facts of `items`: eleven statements for the server and all tables, two more for each query."""
+    """Return the facts of `items`: eleven statements for the server and all tables, two more for each query.
+
+    No items means every table and view outside the system databases, for `init`; one statement more.
+    """
     begun, before = time.monotonic(), link.statements
     sheet = server_sheet(link, server, address)
+    items = items or [InspectItem(name=name, table=name) for name in everything(link)]
     tables = [item for item in items if item.query is None]
     facts = {item.name: query_facts(link, item) for item in items if item.query is not None}
     facts.update(_tables(link, server, sheet, tables))
     return CatalogFacts(server=sheet.facts, tables=facts, statements=link.statements - before, seconds=time.monotonic() - begun)
+
+
+def everything(link: Link) -> list[str]:
+    """Return the name of every table and view outside the system databases, as the config writes it."""
+    rows = link.rows(
+        "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE IN ('BASE TABLE', 'VIEW')"
+        f" AND TABLE_SCHEMA NOT IN ({', '.join(MYSQL.string(name) for name in SYSTEM)}) ORDER BY 1, 2",
+        doing="listing the tables",
+    )
+    return [written(text(schema), text(table)) for schema, table in rows]
 
 
 def _tables(link: Link, server: Server, sheet: ServerSheet, items: Sequence[InspectItem]) -> dict[str, TableFacts]:

@@ -64,6 +64,7 @@ def server_sheet(link: Link, server: Server, address: str) -> ServerSheet:
         lock_waits=status.get("Innodb_row_lock_current_waits"),
         purge_backlog=status.get("Innodb_history_list_length", history),
         counters_since=None if uptime is None else now - timedelta(seconds=uptime),
+        encrypted=link.is_protected,
         grants=tuple(grants),
         notes=tuple(notes),
     )

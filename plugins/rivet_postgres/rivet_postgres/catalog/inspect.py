@@ -86,7 +86,9 @@ def _tables(
         keys |= fetch_bounds(catalog, _places(items, asked, relations))
         sizes = _sizes(catalog, [relation.oid for relation in relations])
     info = catalog.connection.info
-    server = server_facts(row, address=endpoint.address, role=info.user, backend_pid=info.backend_pid)
+    server = server_facts(
+        row, address=endpoint.address, role=info.user, backend_pid=info.backend_pid, encrypted=_encrypted(catalog)
+    )
     return Snapshot.of(row.now, relations, columns, indexes, sizes, user=info.user), server, asked
 
 
@@ -183,4 +185,10 @@ def probe_server(catalog: Catalog, endpoint: Endpoint) -> ServerFacts:
     with catalog.transaction():
         row: Any = catalog.fetch(queries.SERVER)[0]
     info = catalog.connection.info
-    return server_facts(row, address=endpoint.address, role=info.user, backend_pid=info.backend_pid)
+    return server_facts(
+        row, address=endpoint.address, role=info.user, backend_pid=info.backend_pid, encrypted=_encrypted(catalog)
+    )
+
+
+def _encrypted(catalog: Catalog) -> bool:
+    return bool(catalog.connection.pgconn.ssl_in_use)

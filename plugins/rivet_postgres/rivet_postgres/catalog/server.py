@@ -11,7 +11,7 @@ NEVER_SECONDS = 1e9
 """What `max_standby_streaming_delay = -1` (wait for ever) becomes."""
 
 
-def server_facts(row: Any, *, address: str, role: str, backend_pid: int) -> ServerFacts:
+def server_facts(row: Any, *, address: str, role: str, backend_pid: int, encrypted: bool | None = None) -> ServerFacts:
     """Return the server at this moment. What the role may not see is unknown, with the grant that would show it."""
     grants: tuple[str, ...] = ()
     notes = []
@@ -43,6 +43,7 @@ def server_facts(row: Any, *, address: str, role: str, backend_pid: int) -> Serv
         counters_since=row.stats_reset,
         # A pooler answers the handshake itself, with a process id of its own.
         pooler="a connection pooler" if backend_pid != row.pid else "",
+        encrypted=encrypted,
         grants=grants,
         notes=tuple(notes),
     )
