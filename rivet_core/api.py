@@ -166,7 +166,7 @@ class SourceSession(Protocol):
     """
 
     def limit(self, connections: int) -> None:
-        """Never hold more than this many connections at once."""
+        """Never hold more than this many connections at once; idle ones above it are closed now, with 0 all of them."""
         ...
 
     def inspect(self, items: Sequence[InspectItem]) -> CatalogFacts:

@@ -13,6 +13,7 @@ from rivet_core.artifact import Plan
 from rivet_core.errors import ConfigError
 from rivet_core.plugins import Registry
 from rivet_core.references import resolve_text
+from rivet_core.running.budget import ConnectionBudget, sharing
 from rivet_core.running.connections import Connections
 from rivet_core.running.credentials import with_secrets
 from rivet_core.running.events import Events, RunEvent, Sink
@@ -133,7 +134,8 @@ def _run(
     capacities = capacities_of(plan, tasks, workers)
     histories = context.state.histories(10)
     last = suspects(tasks, histories)
-    connections = Connections(plan, registry, base=base)
+    budget = ConnectionBudget(capacities, context.state.leases)
+    connections = Connections(plan, registry, budget, context.stop, base=base)
     active: list[Executor] = []
 
     def stopped(name: str, code: int) -> None:
@@ -143,7 +145,7 @@ def _run(
             executor.wake()
 
     try:
-        with listening(stopped):
+        with listening(stopped), sharing(budget):
             failed = connections.open(tasks) if tasks else {}
             drifted = connections.drifted(tasks)
             for late in (False, True):
@@ -152,7 +154,7 @@ def _run(
                     continue
                 dispatcher = Dispatcher(jobs_of(members, capacities, histories, alone=late), capacities, policy)
                 by_name = {task.name: task for task in members}
-                work = ExportWork(by_name, connections, context, capacities, lock_wait=options.lock_wait)
+                work = ExportWork(by_name, connections, budget, context, lock_wait=options.lock_wait)
                 executor = Executor(dispatcher, by_name, context, work, fail_fast=plan.fail_fast)
                 active.append(executor)
                 executor.block(failed)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,10 +15,14 @@ from rivet_core.artifact import Plan
 from rivet_core.errors import InternalError, RivetError
 from rivet_core.facts import InspectItem, Json
 from rivet_core.plugins import Registry
+from rivet_core.running.budget import ConnectionBudget, Reservation
 from rivet_core.running.credentials import with_secrets
 from rivet_core.running.gates import check_source, observed
+from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
 from rivet_core.stores import Store, open_store
+
+PROBE_WAIT_SECONDS = 0.2
 
 Cause = tuple[str, str]
 """What several exports share and may fail by together: `("source", name)` or `("destination", its options)`."""
@@ -26,9 +31,11 @@ Cause = tuple[str, str]
 class Connections:
     """The open sources and destinations of one campaign. Sessions are shared by all workers."""
 
-    def __init__(self, plan: Plan, registry: Registry, *, base: Path) -> None:
+    def __init__(self, plan: Plan, registry: Registry, budget: ConnectionBudget, stop: Stop, *, base: Path) -> None:
         self._plan = plan
         self._registry = registry
+        self._budget = budget
+        self._stop = stop
         self._base = base
         self._sessions: dict[str, SourceSession] = {}
         self._stores: dict[str, Store] = {}
@@ -37,9 +44,11 @@ class Connections:
     def open(self, tasks: Sequence[ExportTask]) -> dict[Cause, RivetError]:
         """Open and try what the tasks need; return what failed, by cause."""
         failed: dict[Cause, RivetError] = {}
-        sources = {task.source: task.group for task in tasks}
-        for name, group in sources.items():
-            error = _caught(partial(self._open_source, name, group))
+        sources: dict[str, list[ExportTask]] = {}
+        for task in tasks:
+            sources.setdefault(task.source, []).append(task)
+        for name, members in sources.items():
+            error = _caught(partial(self._open_source, name, members))
             if error is not None:
                 failed["source", name] = error
         for key, task in {destination_key(task): task for task in tasks}.items():
@@ -58,7 +67,10 @@ class Connections:
         for source, members in by_source.items():
             items = {task.spec.table: InspectItem(name=task.spec.table or "", table=task.spec.table) for task in members}
             try:
-                catalog = self._sessions[source].inspect(tuple(items.values()))
+                with self._probing(source, members) as may:
+                    if not may:
+                        continue
+                    catalog = self._sessions[source].inspect(tuple(items.values()))
             except RivetError:
                 continue  # What can be read decides, not what can be looked up.
             for task in members:
@@ -92,15 +104,35 @@ class Connections:
             with contextlib.suppress(Exception):
                 session.close()
 
-    def _open_source(self, name: str, group: str) -> None:
+    def _open_source(self, name: str, tasks: Sequence[ExportTask]) -> None:
         planned = self._plan.sources[name]
         options: Mapping[str, Json] = with_secrets(planned.options, self._plan.config)
         session = self._registry.open_source(planned.type, options, base=self._base)
         self._sessions[name] = session
-        capacity = self._plan.source_groups.get(group)
-        if capacity is not None:
-            session.limit(capacity.max_connections)
-        session.probe()
+        self._budget.join(name, session)
+        with self._probing(name, tasks) as may:
+            if may:
+                session.probe()
+
+    @contextlib.contextmanager
+    def _probing(self, source: str, tasks: Sequence[ExportTask]) -> Iterator[bool]:
+        """Hold one connection of the source's group. Yields false when other runs have all of them and all of the exports:
+        the source is then alive, and nothing of it will be read here.
+        """
+        name = f"probe:{source}:{uuid.uuid4().hex}"
+        while True:
+            found = self._budget.reserve(name, tasks[0].group, source, 1)
+            if isinstance(found, Reservation):
+                break
+            if self._budget.all_held(task.name for task in tasks):
+                yield False
+                return
+            self._stop.event.wait(PROBE_WAIT_SECONDS)
+            self._stop.check()
+        try:
+            yield True
+        finally:
+            self._budget.give_back(found)
 
     def _open_destination(self, key: str, task: ExportTask) -> None:
         options = with_secrets(task.options, self._plan.config)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from rivet_core.errors import InternalError, RivetError
-from rivet_core.facts import Capacities, Job
+from rivet_core.facts import Job
+from rivet_core.running.budget import ConnectionBudget, Reservation
 from rivet_core.running.connections import Connections
 from rivet_core.running.extract import ExportRun, RunContext
 from rivet_core.running.outcome import FAILED, ExportOutcome
 from rivet_core.running.task import ExportTask
 from rivet_core.running.verdict import plain
-from rivet_core.state import Lease, Refusal, Slots, busy
+from rivet_core.state import Lease, Refusal, busy
 
-SLOT_WAIT_SECONDS = 0.5
-"""Between two looks whether another process gave a group's slots back."""
+SLOT_WAIT_SECONDS = 0.2
+"""Between two looks whether another process gave a group's slots back; half of what that process waits to let one by."""
 
 
 class Work(Protocol):
@@ -33,27 +34,25 @@ class ExportWork:
         self,
         tasks: Mapping[str, ExportTask],
         connections: Connections,
+        budget: ConnectionBudget,
         context: RunContext,
-        capacities: Capacities,
         *,
         lock_wait: float,
-        shared_state: bool = True,
     ) -> None:
         self._tasks = tasks
         self._connections = connections
+        self._budget = budget
         self._context = context
-        self._capacities = capacities
         self._lock_wait = lock_wait
-        self._shared_state = shared_state
 
     def __call__(self, job: Job) -> tuple[ExportOutcome, RivetError | None]:
         """Run one export; a worker never dies of it."""
         try:
-            lease = self._lease(job)
+            reservation = self._reserve(job)
             try:
-                return self._leased(job, lease)
+                return self._leased(job, reservation.lease)
             finally:
-                self._context.state.leases.release(lease)
+                self._budget.give_back(reservation)
         except RivetError as error:
             found = error
         except Exception as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
@@ -71,28 +70,27 @@ class ExportWork:
         run = ExportRun(task, session, store, self._context, lease, job.connections)
         return run.run(), run.error
 
-    def _lease(self, job: Job) -> Lease:
-        """Take the export's lease, and with it the group's slots that processes sharing this state database count together."""
-        group = self._capacities.groups[job.group]
-        slots: Sequence[Slots] = ()
-        if self._shared_state:
-            taken = min(job.connections, group.max_connections)
-            slots = (
-                Slots(resource=f"connections:{job.group}", capacity=group.max_connections, count=taken),
-                Slots(resource=f"heavy:{job.group}", capacity=group.max_heavy, count=int(job.heavy)),
-            )
-        name = f"export:{job.name}"
+    def _reserve(self, job: Job) -> Reservation:
+        """Take the export's lease with its connections, which all processes that share this state database count together."""
+        name, source = f"export:{job.name}", self._tasks[job.name].source
         until = time.monotonic() + self._lock_wait
-        told = False
-        while True:
-            found = self._context.state.leases.attempt(name, slots)
-            if isinstance(found, Lease):
-                return found
-            self._refused(found, name, until)
-            if found.slots and not told:
-                told = True
-                self._context.events.emit("warning", job.name, message=f"waits for {found.name}, held by {found.holder}")
-            self._context.stop.event.wait(SLOT_WAIT_SECONDS if found.slots else min(0.2, max(0.0, until - time.monotonic())))
+        if self._budget.wanted(job.group):
+            self._context.stop.event.wait(2 * SLOT_WAIT_SECONDS)
+        waits: Lease | Refusal | None = None
+        try:
+            while True:
+                found = self._budget.reserve(name, job.group, source, job.connections, heavy=job.heavy)
+                if isinstance(found, Reservation):
+                    return found
+                self._refused(found, name, until)
+                if found.slots and waits is None:
+                    waits = self._budget.want(job.group)
+                    self._context.events.emit("warning", job.name, message=f"waits for {found.name}, held by {found.holder}")
+                left = max(0.0, until - time.monotonic())
+                self._context.stop.event.wait(SLOT_WAIT_SECONDS if found.slots else min(SLOT_WAIT_SECONDS, left))
+        finally:
+            if isinstance(waits, Lease):
+                self._context.state.leases.release(waits)
 
     def _refused(self, found: Refusal, name: str, until: float) -> None:
         """Slots come free by themselves; an export that another run holds is waited for only as long as asked."""

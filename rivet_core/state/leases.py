@@ -27,6 +27,8 @@ from rivet_core.state.models import LeaseRow
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 30.0
 POLL_SECONDS = 0.2
+WANTED = "want:"
+"""Before the names of leases that say: somebody waits for slots of this resource."""
 
 
 _FIND = select(table(LeaseRow)).where(LeaseRow.name.in_(bindparam("names", expanding=True)))
@@ -111,6 +113,17 @@ class Leases:
             self._held.difference_update(lease.names)
         with self._database.writing() as connection:
             connection.execute(_FREE, {"names": list(lease.names), "mine": self._owner})
+
+    def want(self, resource: str) -> Lease | Refusal:
+        """Say that this process waits for slots of `resource`; the lease ends when it is released."""
+        return self.attempt(f"{WANTED}{resource}|{uuid.uuid4().hex}")
+
+    def wanted(self) -> set[str]:
+        """Return the resources of which other live processes wait for slots."""
+        query = select(table(LeaseRow)).where(LeaseRow.name.startswith(WANTED), LeaseRow.owner != self._owner)
+        with self._database.reading() as connection:
+            rows = [row for row in connection.execute(query) if not _stale(row)]
+        return {row.name.removeprefix(WANTED).rpartition("|")[0] for row in rows}
 
     def lost(self, lease: Lease) -> bool:
         """Whether somebody took the lease over, after this process was asleep for too long."""

@@ -27,7 +27,7 @@ class Pool:
     def limit(self, connections: int) -> None:
         """Hold at most this many from now on; idle ones beyond it are closed."""
         with self._changed:
-            self._limit = max(1, connections)
+            self._limit = max(0, connections)
             while self._idle and self._open >= self._limit + 1:
                 self._idle.pop().close()
             self._changed.notify_all()

@@ -33,7 +33,7 @@ class Pool:
     def limit(self, connections: int) -> None:
         """Set the cap; idle connections above it are closed now, busy ones when they come back."""
         with self._changed:
-            self._limit = max(1, connections)
+            self._limit = max(0, connections)
             while self._open > self._limit and self._drop_idle():
                 pass
             self._changed.notify_all()

@@ -32,7 +32,7 @@ class Pool:
     def limit(self, connections: int) -> None:
         """Change the limit; idle connections above it are closed, busy ones when they come back."""
         with self._changed:
-            self._limit = max(1, connections)
+            self._limit = max(0, connections)
             while self._idle and self._held() > self._limit:
                 self._idle.pop().close()
             self._changed.notify_all()

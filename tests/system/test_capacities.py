@@ -1,0 +1,138 @@
+"""A source never sees more connections than its group allows: inner parallelism, two sources, two processes, cap 1."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from rivet_core.testing.postgres_database import PostgresDatabase
+from rivet_core.testing.project import Project
+
+OUT = "destination: {type: local, path: out}\n"
+
+
+@pytest.fixture
+def role(postgres: PostgresDatabase) -> Iterator[str]:
+    """The URL of a role that may hold three connections and read everything."""
+    name = f"capped_{postgres.name}"
+    postgres.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'pw-capped' CONNECTION LIMIT 3 IN ROLE pg_read_all_data", admin=True)
+    yield postgres.url_with(user=name, password="pw-capped")
+    postgres.execute(f"DROP ROLE {name}", admin=True)
+
+
+class Sampler:
+    """Counts the sessions of a role over and over; `peak` is the most ever seen."""
+
+    def __init__(self, postgres: PostgresDatabase, role: str) -> None:
+        self.peak = 0
+        self.samples = 0
+        self._postgres = postgres
+        self._role = role
+        self._over = threading.Event()
+
+    def sample(self) -> None:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE usename = %s AND state IS NOT NULL"
+        with self._postgres.connect(admin=True) as connection:
+            while not self._over.wait(0.005):
+                found = connection.execute(query, [self._role]).fetchone()
+                assert found is not None
+                self.peak, self.samples = max(self.peak, found[0]), self.samples + 1
+
+    @classmethod
+    @contextmanager
+    def watching(cls, postgres: PostgresDatabase) -> Iterator[Sampler]:
+        sampler = cls(postgres, f"capped_{postgres.name}")
+        thread = threading.Thread(target=sampler.sample)
+        thread.start()
+        try:
+            yield sampler
+        finally:
+            sampler._over.set()
+            thread.join()
+
+
+def fill(postgres: PostgresDatabase, tables: int, rows: int = 4000) -> None:
+    for number in range(tables):
+        postgres.execute(f"CREATE TABLE t{number} (id bigint PRIMARY KEY, note text)")
+        postgres.execute(f"INSERT INTO t{number} SELECT g, repeat('x', 100) FROM generate_series(1, {rows}) g")
+    postgres.execute("ANALYZE")
+
+
+def chunked(tables: int, cap: int, *, first: int = 0, sources: str = "", parallel: int = 4) -> str:
+    """A config of chunked exports on one group of `cap` connections; `sources` alternates over several."""
+    names = sources.split() or ["shop"]
+    lines = [
+        "sources:",
+        *(f"  {name}: {{type: postgres, url_env: SHOP_URL, source_group: g}}" for name in names),
+        f"source_groups: {{g: {{max_connections: {cap}, max_heavy: 8}}}}",
+        "planning: {workers: 6, policy: bottleneck}",
+        "exports:",
+        *(
+            f"  - {{name: t{number}, source: {names[number % len(names)]}, table: public.t{number}, mode: chunked, "
+            f"chunk_size: 1000, parallel: {parallel}}}"
+            for number in range(first, first + tables)
+        ),
+    ]
+    return OUT + "\n".join(lines) + "\n"
+
+
+def rows_of(summary: dict) -> dict[str, int]:
+    return {export["name"]: export["rows"] for export in summary["exports"]}
+
+
+@pytest.mark.parametrize("cap", [3, 1])
+def test_six_chunked_exports_with_parallelism_four_end_under_a_role_limit_of_three(
+    rivet: Project, postgres: PostgresDatabase, role: str, cap: int
+) -> None:
+    fill(postgres, 6)
+    rivet.environ["SHOP_URL"] = role
+    rivet.config(chunked(6, cap))
+    with Sampler.watching(postgres) as seen:
+        summary = rivet.run("run", "--json").assert_done().json()
+    assert rows_of(summary) == {f"t{number}": 4000 for number in range(6)}
+    assert sum(export["retries"] for export in summary["exports"]) == 0
+    assert seen.peak <= cap
+    assert seen.samples > 20
+
+
+def test_m08_eight_chunked_exports_end_with_one_connection_and_two_sources(
+    rivet: Project, postgres: PostgresDatabase, role: str
+) -> None:
+    fill(postgres, 8, rows=2500)
+    rivet.environ["SHOP_URL"] = role
+    rivet.config(chunked(8, 1, sources="shop crm"))
+    rivet.run("plan", "-o", "plan.json").assert_done()
+    with Sampler.watching(postgres) as seen:
+        summary = rivet.run("apply", "plan.json", "--json").assert_done().json()
+    assert set(rows_of(summary).values()) == {2500}
+    assert seen.peak == 1
+
+
+def test_m07_two_processes_on_one_group_stay_under_its_cap(rivet: Project, postgres: PostgresDatabase, role: str) -> None:
+    fill(postgres, 8)
+    rivet.environ["SHOP_URL"] = role
+    state = "state: {url: 'sqlite:///state.db'}\n"
+    rivet.write("one.yaml", state + chunked(4, 2))
+    rivet.write("two.yaml", state + chunked(4, 2, first=4))
+    for name in ("one", "two"):
+        rivet.run("plan", "-c", f"{name}.yaml", "-o", f"{name}.json").assert_done()
+    with Sampler.watching(postgres) as seen:
+        processes = [rivet.start("apply", f"{name}.json", "--json") for name in ("one", "two")]
+        ended = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], ended
+    assert seen.peak == 2
+
+
+def test_a_consistent_snapshot_beyond_the_cap_is_refused_and_does_not_hang(
+    rivet: Project, postgres: PostgresDatabase, role: str
+) -> None:
+    fill(postgres, 2)
+    rivet.environ["SHOP_URL"] = role
+    rivet.config(chunked(2, 1).replace("parallel: 4", "parallel: 4, snapshot: consistent"))
+    began = time.monotonic()
+    rivet.run("run", "--json", timeout=60).assert_failed(2, "second connection")
+    assert time.monotonic() - began < 30
