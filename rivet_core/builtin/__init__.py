@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from rivet_core.api import (
     CursorClassifier,
     DestinationSpec,
+    PlanRenderer,
     ReasonEmitter,
     SchedulingPolicy,
     ScoringRule,
@@ -79,3 +80,16 @@ def rivet_scheduling_policies() -> Sequence[SchedulingPolicy]:
     from rivet_core.builtin.policies import builtin_policies
 
     return builtin_policies()
+
+
+@hookimpl
+def rivet_renderers() -> Sequence[PlanRenderer]:
+    """The plan as a page for a browser; the table and the JSON are commands of their own."""
+    return (
+        PlanRenderer(
+            name="html",
+            summary="one page without scripts, every reason in it",
+            media_type="text/html",
+            render="rivet_core.render.html:render_html",
+        ),
+    )
