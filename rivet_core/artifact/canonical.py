@@ -9,13 +9,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import tempfile
+import weakref
 from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from rivet_core.artifact.model import PLAN_VERSION, Plan
 from rivet_core.errors import ConfigError, PlanRefused
@@ -24,9 +28,26 @@ AGAIN = "make a new one with rivet plan -o"
 
 
 def canonical(value: object) -> bytes:
-    """Return the canonical JSON bytes of a value made of JSON types."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """Return the canonical JSON bytes of a value made of JSON types or of the plan's shapes."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_json)
     return text.encode("utf-8", "surrogatepass")
+
+
+def _json(value: object) -> Any:
+    """Return what stands in the file for a shape: its fields, those left out that are empty and may be absent."""
+    if isinstance(value, BaseModel):
+        fields = value.__dict__
+        absent = [name for name in _optional(type(value)) if fields[name] is None]
+        return fields if not absent else {key: item for key, item in fields.items() if key not in absent}
+    if isinstance(value, datetime):
+        shown = value.isoformat()
+        return f"{shown[:-6]}Z" if shown.endswith("+00:00") else shown
+    raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+@cache
+def _optional(kind: type[BaseModel]) -> tuple[str, ...]:
+    return tuple(name for name, field in kind.model_fields.items() if not field.is_required() and field.default is None)
 
 
 def seal_of(data: dict[str, Any]) -> str:
@@ -36,12 +57,46 @@ def seal_of(data: dict[str, Any]) -> str:
 
 def seal(plan: Plan) -> Plan:
     """Return `plan` with its seal in place."""
-    return plan.model_copy(update={"seal": seal_of(plan.model_dump(mode="json"))})
+    pieces = {name: _piece(value) for name, value in plan.__dict__.items() if name != "seal"}
+    digest = hashlib.sha256()
+    for piece in _object(pieces):
+        digest.update(piece)
+    sealed = plan.model_copy(update={"seal": f"sha256:{digest.hexdigest()}"})
+    _remember(sealed, {**pieces, "seal": canonical(sealed.seal)})
+    return sealed
 
 
 def plan_bytes(plan: Plan) -> bytes:
     """Return the bytes of the plan file, which are also what `rivet plan --json` prints."""
-    return canonical(plan.model_dump(mode="json")) + b"\n"
+    return b"".join(_file(plan))
+
+
+_encoded: dict[int, tuple[weakref.ref[Plan], dict[str, bytes]]] = {}
+"""How the living plans that were sealed here look in the file: sealing and writing encode once. Plans are frozen."""
+
+
+def _remember(plan: Plan, pieces: dict[str, bytes]) -> None:
+    place = id(plan)
+    _encoded[place] = (weakref.ref(plan, lambda _: _encoded.pop(place, None)), pieces)
+
+
+def _file(plan: Plan) -> list[bytes]:
+    known = _encoded.get(id(plan))
+    if known is not None and known[0]() is plan:
+        return [*_object(known[1]), b"\n"]
+    return [*_object({name: _piece(value) for name, value in plan.__dict__.items()}), b"\n"]
+
+
+def _piece(value: object) -> bytes:
+    """Encode one member of the plan; a long list item by item, which keeps the memory low."""
+    return b"[" + b",".join([canonical(item) for item in value]) + b"]" if isinstance(value, tuple) else canonical(value)
+
+
+def _object(pieces: dict[str, bytes]) -> list[bytes]:
+    found = [b"{"]
+    for place, name in enumerate(sorted(pieces)):
+        found += [b',"' if place else b'"', name.encode(), b'":', pieces[name]]
+    return [*found, b"}"]
 
 
 def write_plan(plan: Plan, path: Path) -> None:
@@ -51,7 +106,7 @@ def write_plan(plan: Plan, path: Path) -> None:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(plan_bytes(plan))
+                file.writelines(_file(plan))
                 file.flush()
                 os.fsync(file.fileno())
             # mkstemp makes 0600; a plan holds no secrets and is meant to be handed on.
@@ -116,15 +171,21 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, value in pairs:
             if key in found:
-                raise ValueError(f"the key {key} stands twice")
+                raise ValueError(f"the key {key!a} stands twice")
             found[key] = value
         return found
 
     def no_constant(text: str) -> None:
         raise ValueError(f"{text} is not JSON")
 
+    def finite(text: str) -> float:
+        number = float(text)
+        if math.isinf(number):
+            raise ValueError(f"the number {text[:40]} is too large")
+        return number
+
     try:
-        data = json.loads(text, object_pairs_hook=unique, parse_constant=no_constant)
+        data = json.loads(text, object_pairs_hook=unique, parse_constant=no_constant, parse_float=finite)
     except (ValueError, RecursionError) as error:
         raise PlanRefused(f"{path} is not a whole plan file: {error}", hint=AGAIN, code="plan_damaged") from None
     if not isinstance(data, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
@@ -14,12 +14,12 @@ _TUPLES = ("columns", "partition_by", "depends_on")
 
 def spec_to_json(spec: ExportSpec) -> dict[str, Json]:
     """Return every resolved key of the spec as JSON."""
-    return {field.name: _plain(getattr(spec, field.name)) for field in fields(spec)}
+    return {name: _plain(getattr(spec, name)) for name in _NAMES[ExportSpec]}
 
 
 def spec_from_json(data: Mapping[str, Any]) -> ExportSpec:
     """Read what `spec_to_json` wrote; keys it does not know (what the plan adds for its gates) are left out."""
-    known = {field.name for field in fields(ExportSpec)}
+    known = _NAMES[ExportSpec]
     values = {key: value for key, value in data.items() if key in known}
     for key in _TUPLES:
         values[key] = tuple(values[key])
@@ -38,14 +38,22 @@ def spec_from_json(data: Mapping[str, Any]) -> ExportSpec:
     )
 
 
+_NAMES: dict[type[Any], tuple[str, ...]] = {
+    kind: tuple(field.name for field in fields(kind)) for kind in (ExportSpec, Tuning, ValueSpec, DestinationRef)
+}
+_AS_IT_IS = frozenset((str, int, float, bool, type(None)))
+
+
 def _plain(value: Any) -> Json:
+    plain: Json = value
+    if type(value) in _AS_IT_IS:
+        return plain
     if isinstance(value, StrEnum):
         return str(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    plain: Json = value
+    if isinstance(value, Tuning | ValueSpec | DestinationRef):
+        return {name: _plain(getattr(value, name)) for name in _NAMES[type(value)]}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
     return plain

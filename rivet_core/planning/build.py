@@ -33,7 +33,7 @@ from rivet_core.planning.campaign import Campaign, Judged, assemble, known_depen
 from rivet_core.planning.entries import campaign_reason, planned_entry, unplannable_entry
 from rivet_core.planning.freshness import next_deadline
 from rivet_core.planning.judge import Judgement
-from rivet_core.planning.judging import Verdict, judge_all
+from rivet_core.planning.judging import Verdict, collector_paused, judge_all
 from rivet_core.planning.measure import runs_by_source_bytes
 from rivet_core.planning.request import PlanRequest
 from rivet_core.planning.secrets import without_secrets
@@ -51,6 +51,11 @@ def build_plan(config: CampaignConfig, registry: Registry, request: PlanRequest)
     Raises `ConfigError` and `PluginError`; a source or an export that cannot be read is a marked row instead.
     """
     registry.require_usable()
+    with collector_paused():
+        return _build(config, registry, request)
+
+
+def _build(config: CampaignConfig, registry: Registry, request: PlanRequest) -> Plan:
     as_of = (request.as_of or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
     specs = [spec for spec in config.exports if not request.exports or spec.name in request.exports]
     workers = request.workers or config.planning.workers

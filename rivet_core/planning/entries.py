@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from rivet_core.artifact.model import (
     CursorPlan,
@@ -33,11 +33,13 @@ def planned_entry(item: Judged, *, wave: int | None, isolated: bool, secrets: Ma
     """Return the plan's entry of a judged export. `secrets` replaces destination options that must not be stored."""
     facts, judgement = item.facts, item.judgement
     spec = facts.spec
-    return ExportPlan(
+    shown: Shown = {}
+    return ExportPlan.trusted(
         name=spec.name,
         source=spec.source,
         source_group=facts.group,
         status="planned",
+        error=None,
         spec=_spec(spec, facts.table, secrets),
         strategy=strategy(spec, facts.units),
         priority_score=judgement.priority / 10,
@@ -50,19 +52,19 @@ def planned_entry(item: Judged, *, wave: int | None, isolated: bool, secrets: Ma
         isolate_on_source=isolated,
         parallel_safe=judgement.parallel_safe and not isolated,
         heavy=judgement.heavy,
-        scores=Scores(**judgement.scores.as_dict()),
-        confidence=Scores(**judgement.confidence.as_dict()),
+        scores=Scores.trusted(**judgement.scores.as_dict()),
+        confidence=Scores.trusted(**judgement.confidence.as_dict()),
         predicted_seconds=_predicted(item.prediction),
-        estimated=Estimated(
+        estimated=Estimated.trusted(
             rows=judgement.estimated_rows,
             bytes=judgement.estimated_bytes,
             delta_rows=judgement.delta_rows,
             basis=judgement.basis,
         ),
-        cursor=_cursor(item),
-        reasons=tuple(plan_reason(reason) for reason in judgement.reasons),
+        cursor=_cursor(item, shown),
+        reasons=tuple([plan_reason(reason, shown) for reason in judgement.reasons]),
         suggestion=_suggestion(item),
-        diagnostics=Diagnostics(
+        diagnostics=Diagnostics.trusted(
             verdict=judgement.diagnostics.verdict,
             warnings=(*judgement.diagnostics.warnings, *_snapshot_warnings(spec), *_fidelity_warnings(spec, facts.table)),
         ),
@@ -75,12 +77,12 @@ def unplannable_entry(subject: Subject, *, secrets: Mapping[str, Json] | None = 
     """Return the marked row of an export that cannot be planned, with why and what would help."""
     spec = subject.spec
     error = subject.error
-    return ExportPlan(
+    return ExportPlan.trusted(
         name=spec.name,
         source=spec.source,
         source_group=subject.group,
         status="unplannable",
-        error=None if error is None else PlanError(code=error.code, message=error.message, hint=error.hint),
+        error=None if error is None else PlanError.trusted(code=error.code, message=error.message, hint=error.hint),
         spec=_spec(spec, None, secrets),
         strategy=WORDS[spec.mode],
         priority_score=None,
@@ -100,7 +102,7 @@ def unplannable_entry(subject: Subject, *, secrets: Mapping[str, Json] | None = 
         cursor=None,
         reasons=(),
         suggestion=None,
-        diagnostics=Diagnostics(verdict="unplannable", warnings=()),
+        diagnostics=Diagnostics.trusted(verdict="unplannable", warnings=()),
         units=(),
         cursor_snapshot=(),
     )
@@ -114,34 +116,37 @@ def strategy(spec: ExportSpec, units: tuple[Unit, ...]) -> str:
     return f"{WORDS[spec.mode]}{by}{count}"
 
 
-def plan_reason(reason: Reason) -> PlanReason:
+Shown: TypeAlias = dict[int, PlanEvidence]
+"""Evidence of one export that was already put into the plan's shape, by identity: several reasons cite the same."""
+
+
+def plan_reason(reason: Reason, shown: Shown) -> PlanReason:
     """Return a reason in the plan's shape."""
-    return PlanReason(**_reason(reason))
+    return PlanReason.trusted(**_reason(reason, shown))
 
 
-def _reason(reason: Reason) -> dict[str, Any]:
+def _reason(reason: Reason, shown: Shown) -> dict[str, Any]:
+    muted = reason.suppressed
     return {
         "code": reason.code,
-        "kind": str(reason.kind),
-        "dimension": None if reason.dimension is None else str(reason.dimension),
+        "kind": reason.kind.value,
+        "dimension": None if reason.dimension is None else reason.dimension.value,
         "family": reason.family,
         "points": reason.points,
         "provider": reason.provider,
         "rule_version": reason.rule_version,
         "message": reason.message,
-        "evidence": tuple(_evidence(evidence) for evidence in reason.evidence),
+        "evidence": tuple([_evidence(evidence, shown) for evidence in reason.evidence]) if reason.evidence else (),
         "caveat": reason.caveat,
         "remedy": reason.remedy,
         "potential": reason.potential,
-        "suppressed": None
-        if reason.suppressed is None
-        else Suppressed(reason=reason.suppressed[0], until=reason.suppressed[1]),
+        "suppressed": None if muted is None else Suppressed.trusted(reason=muted[0], until=muted[1]),
     }
 
 
 def campaign_reason(reason: Reason) -> dict[str, Any]:
     """Return the keyword arguments of a `CampaignReason`."""
-    return {**_reason(reason), "group": reason.group, "exports": reason.exports}
+    return {**_reason(reason, {}), "group": reason.group, "exports": reason.exports}
 
 
 def _spec(spec: ExportSpec, table: TableFacts | None, secrets: Mapping[str, Json] | None) -> dict[str, Json]:
@@ -154,19 +159,24 @@ def _spec(spec: ExportSpec, table: TableFacts | None, secrets: Mapping[str, Json
     return data
 
 
-def _evidence(evidence: Evidence) -> PlanEvidence:
-    return PlanEvidence(
-        signal=evidence.signal,
-        value=evidence.value,
-        unit=evidence.unit,
-        source=evidence.source,
-        observed_at=evidence.observed_at,
-        quality=evidence.quality,
-    )
+def _evidence(evidence: Evidence, shown: Shown) -> PlanEvidence:
+    found = shown.get(id(evidence))
+    if found is None:
+        moment = evidence.observed_at
+        found = shown[id(evidence)] = PlanEvidence.trusted(
+            signal=evidence.signal,
+            value=evidence.value,
+            unit=evidence.unit,
+            source=evidence.source,
+            # Ages are counted in whole seconds.
+            observed_at=moment if moment is None or not moment.microsecond else moment.replace(microsecond=0),
+            quality=evidence.quality,
+        )
+    return found
 
 
 def _predicted(prediction: Prediction) -> PredictedSeconds:
-    return PredictedSeconds(
+    return PredictedSeconds.trusted(
         p10=round(prediction.p10, 3),
         p50=round(prediction.p50, 3),
         p90=round(prediction.p90, 3),
@@ -174,14 +184,14 @@ def _predicted(prediction: Prediction) -> PredictedSeconds:
     )
 
 
-def _cursor(item: Judged) -> CursorPlan | None:
+def _cursor(item: Judged, shown: Shown) -> CursorPlan | None:
     verdict = item.facts.cursor
     if verdict is None:
         return None
-    return CursorPlan(
+    return CursorPlan.trusted(
         quality=str(verdict.quality),
-        columns=verdict.columns,
-        evidence=tuple(_evidence(evidence) for evidence in verdict.evidence),
+        columns=tuple(verdict.columns),
+        evidence=tuple([_evidence(evidence, shown) for evidence in verdict.evidence]),
         why=verdict.why,
     )
 
@@ -190,7 +200,9 @@ def _suggestion(item: Judged) -> Suggestion | None:
     found = item.judgement.suggestion
     if not found.better:
         return None
-    return Suggestion(mode=found.mode, cursor=found.cursor, chunk_by=found.chunk_by, profile=found.profile, why=found.why)
+    return Suggestion.trusted(
+        mode=found.mode, cursor=found.cursor, chunk_by=found.chunk_by, profile=found.profile, why=found.why
+    )
 
 
 def _snapshot_warnings(spec: ExportSpec) -> tuple[str, ...]:
@@ -212,8 +224,18 @@ def _fidelity_warnings(spec: ExportSpec, table: TableFacts) -> tuple[str, ...]:
 
 
 def _unit(unit: Unit) -> PlanUnit:
-    return PlanUnit.model_validate(unit.to_json())
+    return PlanUnit.trusted(
+        index=unit.index,
+        kind=str(unit.kind),
+        columns=unit.columns,
+        lower=tuple([_mark(mark) for mark in unit.lower]),
+        upper=tuple([_mark(mark) for mark in unit.upper]),
+        lower_inclusive=unit.lower_inclusive,
+        upper_inclusive=unit.upper_inclusive,
+        relation=unit.relation,
+        rows=unit.rows,
+    )
 
 
 def _mark(mark: Mark) -> PlanMark:
-    return PlanMark(column=mark.column, type=mark.type, value=mark.value)
+    return PlanMark.trusted(column=mark.column, type=mark.type, value=mark.value)

@@ -39,10 +39,9 @@ def judge_all(exports: Sequence[ExportFacts], config: CampaignConfig, registry: 
         options=config.plugins.options,
     )
     verdicts = []
-    with collector_paused():
-        for facts in exports:
-            seen = _with_cursor(facts, registry)
-            verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings)))
+    for facts in exports:
+        seen = _with_cursor(facts, registry)
+        verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings)))
     return verdicts
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
+from rivet_core.artifact.canonical import canonical
 from rivet_core.facts import Json
 from rivet_core.references import find_inline_credentials
 
@@ -17,7 +20,7 @@ def without_secrets(options: Mapping[str, Json], *, config: Path, key: str) -> d
     is unchanged.
     """
     kept: dict[str, Json] = copy.deepcopy(dict(options))
-    for path in find_inline_credentials(options):
+    for path in _places(canonical(dict(options))):
         *parents, last = path.split(".")
         place: dict[str, Json] = kept
         for name in parents:
@@ -28,3 +31,9 @@ def without_secrets(options: Mapping[str, Json], *, config: Path, key: str) -> d
         else:
             place[last] = {"config": str(config), "key": f"{key}.{path}"}
     return kept
+
+
+@lru_cache(maxsize=256)
+def _places(options: bytes) -> tuple[str, ...]:
+    """Look once at options that thousands of exports share."""
+    return find_inline_credentials(json.loads(options))

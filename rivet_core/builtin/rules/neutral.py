@@ -12,8 +12,8 @@ from rivet_core.facts import ExportFacts, Reason
 from rivet_core.planning.taxonomy import reason
 
 _NEUTRAL = (
-    reason("RV001", "Every export starts at a neutral risk."),
-    reason("RV002", "Every export starts at a neutral value."),
+    reason("RV001", "Neutral risk."),
+    reason("RV002", "Neutral value."),
 )
 
 
