@@ -1,0 +1,103 @@
+"""The one error boundary: every error is `error:` and `hint:`, or one JSON object, with the documented exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rivet_core.cli import boundary
+from rivet_core.errors import (
+    SEVERITY,
+    BusyError,
+    ConfigError,
+    IntegrityError,
+    InternalError,
+    PlanRefused,
+    PluginError,
+    RivetError,
+    SourceError,
+    most_serious,
+)
+
+
+def run(argv: list[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> int:
+    monkeypatch.chdir(folder)
+    return boundary.run(argv)
+
+
+def test_a_missing_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan"], monkeypatch, tmp_path) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    lines = printed.err.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("error: ")
+    assert lines[1].startswith("hint: ")
+
+
+@pytest.mark.parametrize("flags", [["--json"], ["--format", "json"], ["--format=json"]])
+def test_json_errors(
+    flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", *flags], monkeypatch, tmp_path) == 2
+    printed = capsys.readouterr()
+    error = json.loads(printed.out)["error"]
+    assert error["exit_code"] == 2
+    assert set(error) == {"code", "message", "hint", "exit_code"}
+    assert printed.err == ""
+
+
+@pytest.mark.parametrize(
+    "argv", [["plna"], ["plan", "--nope"], ["plan", "--workers", "x"], ["explain"], ["schema", "nope"], ["plugins", "nope"]]
+)
+def test_usage_errors_name_the_help(
+    argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(argv, monkeypatch, tmp_path) == 2
+    assert "--help" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RivetError("x"), 1),
+        (SourceError("x"), 1),
+        (ConfigError("x"), 2),
+        (PluginError("x"), 3),
+        (PlanRefused("x"), 4),
+        (IntegrityError("x"), 5),
+        (BusyError("x"), 6),
+        (InternalError("x"), 7),
+    ],
+)
+def test_exit_codes_of_the_kinds(error: RivetError, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert boundary.report(error, machine=False) == code
+    assert capsys.readouterr().err.startswith("error: x")
+
+
+def test_a_bug_is_one_line_and_a_trace_only_with_v(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(arguments: list[str]) -> int:
+        raise ZeroDivisionError("a\nb")
+
+    monkeypatch.setattr(boundary, "_dispatch", broken)
+    assert boundary.run(["plan"]) == 7
+    assert "Traceback" not in capsys.readouterr().err
+    assert boundary.run(["plan", "-v"]) == 7
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_messages_stay_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    boundary.report(ConfigError("a\n  b", hint="c\nd"), machine=False)
+    assert capsys.readouterr().err == "error: a b\nhint: c d\n"
+
+
+def test_the_most_serious_code_wins() -> None:
+    assert most_serious([]) == 0
+    assert most_serious([0, 1, 2]) == 2
+    assert most_serious([1, 6, 3, 4, 5]) == 5
+    assert most_serious([7, 5]) == 7
+    assert [most_serious([code, 1]) for code in SEVERITY] == list(SEVERITY)
