@@ -16,6 +16,7 @@ from rivet_core.cli import (
     explain,
     files,
     gc,
+    init,
     plan,
     plugins,
     run,
@@ -54,6 +55,7 @@ def entry(
 
 
 app.command()(demo.demo)
+app.command()(init.init)
 app.command()(doctor.doctor)
 app.command()(check.check)
 app.command()(plan.plan)
