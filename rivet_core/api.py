@@ -7,11 +7,11 @@ Hooks take nothing and return records; records are frozen and hold plain functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, Unit
+from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,7 +134,8 @@ class RecordStream(Protocol):
 
     `marks` is valid after the last batch: the greatest cursor position delivered, one mark per cursor column, or `None` for
     no rows (or a unit that moves no cursor). Columns that only served the cursor are already stripped. A stream that ends
-    early raises `SourceError`; it never looks finished. `counts` names values that a policy replaced, by `column: how`.
+    early raises `SourceError`; it never looks finished. `counts` names values that a policy replaced, by `column: how`. A
+    stream may have `notes`, a tuple of sentences about how the reading went (conflicts, smaller pages): they become warnings.
     """
 
     @property
@@ -206,18 +207,29 @@ class ConsistentSession(Protocol):
         ...
 
 
+@runtime_checkable
+class RecallingSession(Protocol):
+    """A session that takes what an earlier inspection found, so that `units` need not look up each table again."""
+
+    def recall(self, items: Sequence[InspectItem], tables: Mapping[str, TableFacts]) -> None:
+        """Treat `tables`, by item name, as if this session had inspected `items` a moment ago."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCapabilities:
     """What a store guarantees, as data.
 
     `atomic_replace`: replacing a key is all or nothing for readers. `conditional_put`: a put can demand that the key is
     absent or unchanged. `list_after_write`: a listing shows what was just written. `local`: fsync and rename apply.
+    `stream`: bytes go out as they come; nothing can be listed, read back or replaced.
     """
 
     atomic_replace: bool
     conditional_put: bool
     list_after_write: bool
     local: bool = False
+    stream: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,11 @@ def plan(
         str | None, typer.Option("--waves", help="How many waves to recommend, or auto.", metavar="N|auto")
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="How many exports may run at once.")] = None,
+    split: Annotated[
+        bool, typer.Option("--split", help="Read an export that alone is the lower bound in parts at once.")
+    ] = False,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Ask the sources again, whatever the catalog cache holds.")
+        bool, typer.Option("--refresh", help="Ask the sources even if their catalogs were read in the last ten minutes.")
     ] = False,
     format_: Annotated[
         str, typer.Option("--format", help="table, json, or a format that a plugin offers.", metavar="NAME")
@@ -38,11 +41,13 @@ def plan(
 
     Example: rivet plan -o plan.json
     """
+    from dataclasses import replace
+
     from rivet_core.artifact import write_plan
     from rivet_core.errors import EXIT_FAILED
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
-    made, registry = make_plan(config, request(export, waves, workers, refresh), out)
+    made, registry = make_plan(config, replace(request(export, waves, workers, refresh), split=split), out)
     if output is not None:
         write_plan(made, output)
         out.note(f"plan written to {output}")
@@ -52,7 +57,7 @@ def plan(
 
 
 def request(
-    exports: list[str] | None = None, waves: str | None = None, workers: int | None = None, refresh: bool = False
+    exports: list[str] | None = None, waves: str | None = None, workers: int | None = None, refresh: bool = True
 ) -> PlanRequest:
     """Return the planning choices that the options stand for."""
     from rivet_core.errors import ConfigError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets as random_source
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from rivet_core import __version__
@@ -37,6 +38,7 @@ from rivet_core.planning.judging import Verdict, collector_paused, judge_all
 from rivet_core.planning.measure import runs_by_source_bytes
 from rivet_core.planning.request import PlanRequest
 from rivet_core.planning.secrets import without_secrets
+from rivet_core.planning.split import split_exports, split_hints, splits_of
 from rivet_core.planning.survey import Survey, survey
 from rivet_core.plugins import PluginInfo, Registry, Status
 from rivet_core.scheduling.predict import PredictionInput, count_basis, predict
@@ -59,11 +61,18 @@ def _build(config: CampaignConfig, registry: Registry, request: PlanRequest) -> 
     as_of = (request.as_of or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
     specs = [spec for spec in config.exports if not request.exports or spec.name in request.exports]
     workers = request.workers or config.planning.workers
-    found = survey(config, specs, registry, as_of=as_of, workers=workers)
+    # A plan of a few exports saw a part of the catalog only: no snapshot of the whole.
+    found = survey(config, specs, registry, as_of=as_of, workers=workers, reuse=not request.refresh, keep=not request.exports)
     judged = _judge(found, config, registry)
     policy = resolve_policy(_asked_policy(config, request), judged, registry, pool=request.pool)
     asked = None if request.auto_waves else request.waves or config.planning.waves
     campaign = assemble(found, judged, registry, asked_waves=asked, policy=policy, config_order=request.config_order)
+    splits = splits_of(campaign, judged)
+    hints = split_hints(splits, campaign, judged, done=request.split)
+    if splits and request.split:
+        judged = split_exports(judged, splits)
+        campaign = assemble(found, judged, registry, asked_waves=asked, policy=policy, config_order=request.config_order)
+    campaign = replace(campaign, hints=(*campaign.hints, *hints))
     entries = _entries(found, judged, campaign, config)
     plan = Plan(
         plan_version=1,
@@ -163,7 +172,7 @@ def _sources(config: CampaignConfig, found: Survey) -> dict[str, PlanSource]:
             type=source.type,
             group=source.source_group or (server.address if server is not None and server.address else group),
             options=without_secrets(source.options, config=config.path, key=f"sources.{name}"),
-            observed_at=None if server is None else server.observed_at or found.as_of,
+            observed_at=view.reused_at or (None if server is None else server.observed_at or found.as_of),
             role="unknown" if server is None else str(server.role),
             engine="" if server is None else server.engine,
             version="" if server is None else server.version,

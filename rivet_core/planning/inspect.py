@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
-from rivet_core.api import SourceSession
+from rivet_core.api import RecallingSession, SourceSession
 from rivet_core.config import SourceConfig
 from rivet_core.errors import ConfigError, PluginError, RivetError, SourceError
 from rivet_core.facts import CatalogFacts, ExportSpec, InspectItem, Mark, Mode, ReadSpec, RelationKind, TableFacts, Unit
+from rivet_core.planning.snapshots import Kept, identity_of
 from rivet_core.plugins import Registry
+from rivet_core.references import resolve
 
 PLANNER_CONNECTIONS = 2
 """Connections that planning holds at one source: one that asks, one for index-end probes."""
@@ -32,6 +35,12 @@ class SourceView:
     snapshots: frozenset[str] = frozenset()
     """Exports whose units are exact only under one consistent snapshot: they lie over something that updates move."""
     failures: Mapping[str, RivetError] = field(default_factory=dict)
+    items: tuple[InspectItem, ...] = ()
+    """What was asked for."""
+    identity: str = ""
+    """What tells this source from another, for its catalog snapshots."""
+    reused_at: datetime | None = None
+    """When the snapshot was taken that stood in for asking, if one did."""
 
     def table(self, spec: ExportSpec) -> TableFacts | None:
         """Return the facts of what `spec` reads, `None` when the source could not be asked."""
@@ -59,8 +68,10 @@ def inspect_sources(
     registry: Registry,
     *,
     base: Path,
+    snapshots: Mapping[str, tuple[Kept, ...]] | None = None,
+    as_of: datetime | None = None,
 ) -> dict[str, SourceView]:
-    """Return one view per source that an export names.
+    """Return one view per source that an export names. A snapshot that is fresh at `as_of` stands in for asking again.
 
     A source that cannot be reached becomes a view with an error, an export that cannot be read a failure in its source's
     view; a wrong config or an unusable plugin raises, since nothing can be planned with it.
@@ -68,7 +79,7 @@ def inspect_sources(
     wanted = {name: [spec for spec in exports if spec.source == name] for name in sources}
     jobs = [(config, wanted[name]) for name, config in sources.items() if wanted[name]]
     with ThreadPoolExecutor(max_workers=PARALLEL_SOURCES, thread_name_prefix="rivet-inspect") as pool:
-        views = pool.map(lambda job: _view(job[0], job[1], committed, registry, base), jobs)
+        views = pool.map(lambda job: _view(job[0], job[1], committed, registry, base, (snapshots or {}, as_of)), jobs)
         return {view.config.name: view for view in views}
 
 
@@ -78,6 +89,7 @@ def _view(
     committed: Mapping[str, tuple[Mark, ...]],
     registry: Registry,
     base: Path,
+    kept: tuple[Mapping[str, tuple[Kept, ...]], datetime | None],
 ) -> SourceView:
     try:
         session = registry.open_source(config.type, config.options, base=base)
@@ -85,9 +97,14 @@ def _view(
         raise
     except RivetError as error:
         return SourceView(config=config, error=error)
+    items = _items(exports)
+    snapshots, as_of = kept
+    found = snapshots.get(config.name, ())
     try:
+        identity = identity_of(config.type, resolve(dict(config.options), base=base))
+        fresh = None if as_of is None else next((one for one in found if one.fresh(as_of, identity)), None)
         session.limit(PLANNER_CONNECTIONS)
-        catalog = session.inspect(_items(exports))
+        catalog = session.inspect(items) if fresh is None else _recalled(session, items, exports, fresh)
         read = _units(session, exports, catalog, committed)
     except (ConfigError, PluginError):
         raise
@@ -96,8 +113,31 @@ def _view(
     finally:
         session.close()
     return SourceView(
-        config=config, catalog=catalog, units=read.units, snapshots=frozenset(read.snapshots), failures=read.failures
+        config=config,
+        catalog=catalog,
+        units=read.units,
+        snapshots=frozenset(read.snapshots),
+        failures=read.failures,
+        items=tuple(items),
+        identity=identity,
+        reused_at=None if fresh is None else fresh.seen_at,
     )
+
+
+def _recalled(session: SourceSession, items: Sequence[InspectItem], exports: Sequence[ExportSpec], kept: Kept) -> CatalogFacts:
+    """Return the facts out of a snapshot, the source asked only for what is not in it, and for what is cut into chunks.
+
+    `statements` counts what was really sent. Chunks need the key's bounds as they are now, and in one statement.
+    """
+    cut = {item_name(spec) for spec in exports if spec.mode is Mode.CHUNKED}
+    known = kept.reusable([item for item in items if item.name not in cut])
+    if isinstance(session, RecallingSession):
+        session.recall([item for item in items if item.name in known], known)
+    rest = [item for item in items if item.name not in known]
+    if not rest:
+        return CatalogFacts(server=kept.server, tables=known, statements=0)
+    asked = session.inspect(rest)
+    return replace(asked, tables={**known, **asked.tables})
 
 
 def _items(exports: Sequence[ExportSpec]) -> list[InspectItem]:

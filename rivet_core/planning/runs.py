@@ -88,6 +88,12 @@ def ended_at(run: RunFact) -> datetime:
     return run.finished_at or run.started_at
 
 
+def last_start(history: Sequence[RunFact], last_success: datetime | None) -> datetime | None:
+    """Return when the last successful run began to read, as well as it is known; `None` when there was none."""
+    began = [run.started_at for run in history if run.status == "succeeded" and ended_at(run) == last_success]
+    return min(began, default=last_success)
+
+
 def percentile(values: Sequence[int], percent: int) -> int:
     """Return the nearest-rank percentile of sorted `values`, which must not be empty."""
     place = -(-len(values) * percent // 100) - 1

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import ceil
 
 from rivet_core.config import CampaignConfig
 from rivet_core.errors import RivetError
-from rivet_core.facts import ExportFacts, ExportSpec, GroupCapacity, Mark, Mode, RunFact, ServerFacts
+from rivet_core.facts import ExportFacts, ExportSpec, GroupCapacity, Mode, RunFact, ServerFacts
 from rivet_core.planning.delta import expected_delta
 from rivet_core.planning.groups import capacity_of, group_of, hosts_in_two_groups
-from rivet_core.planning.inspect import CONSISTENT, SourceView, inspect_sources
+from rivet_core.planning.inspect import CONSISTENT, SourceView, inspect_sources, item_name
+from rivet_core.planning.memory import Memory, keep_snapshots, remember
+from rivet_core.planning.runs import last_start
+from rivet_core.planning.snapshots import earlier
 from rivet_core.plugins import Registry
-from rivet_core.references import resolve_text
-from rivet_core.state import read_state, source_fingerprint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """What the state remembers that planning uses."""
-
-    cursors: Mapping[str, tuple[Mark, ...]]
-    histories: Mapping[str, tuple[RunFact, ...]]
-    columns: Mapping[str, tuple[tuple[str, str], ...]]
+from rivet_core.state import source_fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +43,35 @@ class Survey:
     warnings: tuple[str, ...] = field(default=())
 
 
-def survey(config: CampaignConfig, specs: Sequence[ExportSpec], registry: Registry, *, as_of: datetime, workers: int) -> Survey:
-    """Read the state and ask the sources; writes nothing anywhere."""
-    memory = _remember(config)
-    views = inspect_sources(config.sources, specs, memory.cursors, registry, base=config.base)
+def survey(
+    config: CampaignConfig,
+    specs: Sequence[ExportSpec],
+    registry: Registry,
+    *,
+    as_of: datetime,
+    workers: int,
+    reuse: bool = False,
+    keep: bool = False,
+) -> Survey:
+    """Read the state and ask the sources; writes nothing anywhere.
+
+    `reuse` lets a fresh catalog snapshot stand in for asking, `keep` leaves one in a state that exists.
+    """
+    began = time.monotonic()
+    memory = remember(config)
+    snapshots = memory.snapshots if reuse else None
+    views = inspect_sources(config.sources, specs, memory.cursors, registry, base=config.base, snapshots=snapshots, as_of=as_of)
+    # Never earlier than the counters were read, so that "before the last run" can be believed.
+    seen_at = as_of + timedelta(seconds=ceil(time.monotonic() - began))
+    if keep:
+        keep_snapshots(config, memory, views, seen_at)
     servers = {name: view.catalog.server for name, view in views.items() if view.catalog is not None}
     groups = {spec.name: group_of(spec, config.sources[spec.source], servers.get(spec.source)) for spec in specs}
     capacities = _capacities(config, specs, groups, servers, workers)
     subjects = tuple(
-        _subject(spec, groups[spec.name], views[spec.source], memory, capacities[groups[spec.name]], as_of, workers, config)
+        _subject(
+            spec, groups[spec.name], views[spec.source], memory, capacities[groups[spec.name]], as_of, seen_at, workers, config
+        )
         for spec in specs
     )
     source_groups = {name: config.sources[name].source_group or servers[name].address for name in servers}
@@ -68,11 +83,6 @@ def survey(config: CampaignConfig, specs: Sequence[ExportSpec], registry: Regist
         capacities=capacities,
         warnings=tuple(hosts_in_two_groups(source_groups, servers)),
     )
-
-
-def _remember(config: CampaignConfig) -> Memory:
-    with read_state(resolve_text(config.state_url, base=config.base), base=config.base) as state:
-        return Memory(cursors=state.cursors(), histories=state.histories(), columns=state.all_last_columns())
 
 
 def _capacities(
@@ -99,6 +109,7 @@ def _subject(
     memory: Memory,
     capacity: GroupCapacity,
     as_of: datetime,
+    seen_at: datetime,
     workers: int,
     config: CampaignConfig,
 ) -> Subject:
@@ -109,6 +120,10 @@ def _subject(
     if spec.name in view.snapshots:
         spec = replace(spec, snapshot=CONSISTENT)
     history = memory.histories.get(spec.name, ())
+    last_success = _last_success(history)
+    kept = memory.snapshots.get(spec.source, ())
+    before = earlier(kept, view.identity, view.reused_at or seen_at, last_start(history, last_success))
+    previous = before.table(item_name(spec)) if before is not None else None
     facts = ExportFacts(
         spec=spec,
         group=group,
@@ -116,10 +131,12 @@ def _subject(
         server=view.catalog.server,
         as_of=as_of,
         history=history,
-        last_success=_last_success(history),
+        last_success=last_success,
         fingerprint=source_fingerprint(spec),
         units=view.units.get(spec.name, ()),
         committed=memory.cursors.get(spec.name, ()) if spec.mode is Mode.INCREMENTAL else (),
+        previous=previous,
+        previous_at=before.seen_at if before is not None and previous is not None else None,
         previous_columns=memory.columns.get(spec.name),
         max_connections=capacity.max_connections,
         workers=workers,

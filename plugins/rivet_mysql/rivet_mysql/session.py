@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rivet_core.errors import SourceError
 from rivet_core.facts import (
@@ -61,6 +61,7 @@ class MysqlSession:
         self._server: Server | None = None
         self._streams: set[MysqlStream] = set()
         self._tables: dict[str, tuple[float, TableFacts | None]] = {}
+        self._inspected: dict[str, tuple[float, TableFacts]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -85,7 +86,16 @@ class MysqlSession:
         server = self.server
         with self._pool.link() as link:
             link.apply(server.settings(CATALOG))
-            return inspect(link, server, self.endpoint.address, items)
+            facts = inspect(link, server, self.endpoint.address, items)
+        self.recall(items, facts.tables)
+        return facts
+
+    def recall(self, items: Sequence[InspectItem], tables: Mapping[str, TableFacts]) -> None:
+        """Keep what an inspection found: planning asks for the units of every table next, and none is looked up alone."""
+        now = time.monotonic()
+        seen = [(item.table or item.name, tables[item.name]) for item in items if item.query is None]
+        with self._lock:
+            self._inspected |= {name: (now, table) for name, table in seen if not table.problem}
 
     def probe(self) -> ServerFacts:
         """Return the live role, lag, load and limits."""
@@ -101,7 +111,9 @@ class MysqlSession:
             link.apply(server.settings(CATALOG))
             with self._lock:
                 self._tables.pop(spec.table or "", None)
-            facts = self._facts(link, spec)
+                at, seen = self._inspected.get(spec.table or "", (0.0, None))
+            fresh = spec.query is None and seen is not None and time.monotonic() - at <= KNOWN_SECONDS
+            facts = seen if fresh and seen is not None else self._facts(link, spec)
             chosen_columns(spec, facts)
             return units_of(link, spec, facts, committed)
 

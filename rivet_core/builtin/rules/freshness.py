@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from rivet_core.builtin.rules.signals import counter, declared, history, live
 from rivet_core.facts import ExportFacts, Mode, Reason, Role
 from rivet_core.planning.freshness import age_seconds
+from rivet_core.planning.runs import last_start
 from rivet_core.planning.taxonomy import reason
 from rivet_core.planning.wording import span_text
 
@@ -45,7 +46,8 @@ def _unchanged(facts: ExportFacts) -> Reason | None:
     if before is None or at is None or facts.last_success is None or facts.server.role is Role.STANDBY:
         return None
     now = (table.inserts, table.updates, table.deletes)
-    if None in now or at > facts.last_success or table.counters_since != before.counters_since:
+    began = last_start(facts.history, facts.last_success) or facts.last_success
+    if None in now or at > began or table.counters_since != before.counters_since:
         return None
     if now != (before.inserts, before.updates, before.deletes):
         return None

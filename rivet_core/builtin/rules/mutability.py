@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rivet_core.builtin.rules.signals import catalog, counter
-from rivet_core.facts import ExportFacts, Mode, Reason, Role, TypeKind
+from rivet_core.facts import ExportFacts, Mode, Reason, Role, TableFacts, TypeKind
 from rivet_core.planning.confidence import seconds_between
 from rivet_core.planning.cursors import tracks_updates
 from rivet_core.planning.ranges import range_column
@@ -34,14 +34,22 @@ def updates_per_day(facts: ExportFacts) -> int | None:
     table, before = facts.table, facts.previous
     if table.updates is None:
         return None
-    if before is not None and before.updates is not None and facts.previous_at is not None:
+    new = _since_before(table, before, table.updates, None if before is None else before.updates)
+    if new is not None and facts.previous_at is not None:
         span = seconds_between(facts.previous_at, facts.as_of)
-        if span >= SHORTEST_SPAN and before.counters_since == table.counters_since and table.updates >= before.updates:
-            return (table.updates - before.updates) * DAY // span
+        if span >= SHORTEST_SPAN:
+            return new * DAY // span
     if table.counters_since is None:
         return None
     span = seconds_between(table.counters_since, facts.as_of)
     return table.updates * DAY // span if span >= SHORTEST_SPAN else None
+
+
+def _since_before(table: TableFacts, before: TableFacts | None, now: int | None, then: int | None) -> int | None:
+    """Return what one counter counted since the earlier snapshot, `None` when it was reset or went back in between."""
+    if before is None or now is None or then is None or now < then or table.counters_since != before.counters_since:
+        return None
+    return now - then
 
 
 def _updated(facts: ExportFacts) -> Reason | None:
@@ -63,9 +71,12 @@ def _deleted(facts: ExportFacts) -> Reason | None:
     deletes = facts.table.deletes
     if facts.spec.mode is not Mode.INCREMENTAL or not deletes:
         return None
+    before, at = facts.previous, facts.previous_at
+    new = _since_before(facts.table, before, deletes, None if before is None else before.deletes)
+    recent = "" if new is None or at is None else f", {count_text(new)} of them since {at:%Y-%m-%d %H:%M}"
     return reason(
         "RV402",
-        f"{count_text(deletes)} deletes counted; an incremental export never sees them.",
+        f"{count_text(deletes)} deletes counted{recent}; an incremental export never sees them.",
         evidence=[counter(facts, "deletes", deletes)],
         remedy="soft deletes, mode: full, or reconcile_required: true",
         potential=TAXONOMY["RV402"].points,
