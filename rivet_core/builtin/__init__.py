@@ -35,13 +35,25 @@ def rivet_sources() -> Sequence[SourceSpec]:
 
 @hookimpl
 def rivet_destinations() -> Sequence[DestinationSpec]:
-    """The local disk."""
+    """The local disk, standard output, and whatever fsspec can open."""
     return (
         DestinationSpec(
             name="local",
             summary="a directory on this machine",
             options="rivet_core.builtin.local:LocalOptions",
             open="rivet_core.builtin.local:open_local",
+        ),
+        DestinationSpec(
+            name="stdout",
+            summary="standard output: one export's data and nothing else",
+            options="rivet_core.builtin.stdout:StdoutOptions",
+            open="rivet_core.builtin.stdout:open_stdout",
+        ),
+        DestinationSpec(
+            name="fsspec",
+            summary="any store that fsspec can open (gs, abfs, sftp, webdav, memory, ...), with weaker guarantees",
+            options="rivet_core.builtin.fsspec:FsspecOptions",
+            open="rivet_core.builtin.fsspec:open_fsspec",
         ),
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rivet_core.cli.output import Output, colours, width
-from rivet_core.errors import ConfigError, most_serious
+from rivet_core.errors import EXIT_BROKEN_PIPE, ConfigError, most_serious
 
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
@@ -24,7 +25,10 @@ def run_plan(plan: Plan, registry: Registry, options: ApplyOptions, out: Output,
     """Apply the plan while showing what happens: a live view on a terminal, plain lines elsewhere, NDJSON with `--events`."""
     from rivet_core.render.progress import LiveView, PlainView
     from rivet_core.running.apply import apply_plan
+    from rivet_core.stores import claim_stdout
 
+    if any(_goes_to_stdout(item.spec) for item in plan.exports if not options.exports or item.name in options.exports):
+        claim_stdout()
     if events:
         return apply_plan(plan, registry, options, _print_event)
     if out.quiet or out.machine:
@@ -33,6 +37,11 @@ def run_plan(plan: Plan, registry: Registry, options: ApplyOptions, out: Output,
         with LiveView(plan) as view:
             return apply_plan(plan, registry, options, view)
     return apply_plan(plan, registry, options, PlainView(out.note, verbose=out.verbose))
+
+
+def _goes_to_stdout(spec: Mapping[str, Any]) -> bool:
+    destination = spec.get("destination")
+    return isinstance(destination, dict) and destination.get("type") == "stdout"
 
 
 def _print_event(event: RunEvent) -> None:
@@ -54,6 +63,8 @@ def finish(plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output:
     from rivet_core.errors import EXIT_FAILED, RivetError
     from rivet_core.render.summary import summary_text
 
+    if outcome.exit_code == EXIT_BROKEN_PIPE:
+        raise typer.Exit(EXIT_BROKEN_PIPE)  # Whoever read the data has gone, on purpose as a rule: not a word.
     summary: dict[str, Any] = dict(outcome.as_dict())
     wanted = {export.name for export in outcome.exports}
     unplannable = [

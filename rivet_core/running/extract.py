@@ -26,13 +26,13 @@ from rivet_core.running.outcome import ExportOutcome
 from rivet_core.running.publish import Dataset
 from rivet_core.running.quality import check_quality
 from rivet_core.running.reading import UnitReader
-from rivet_core.running.resume import narrowed, roll_forward, take_up
+from rivet_core.running.resume import check_stream, narrowed, roll_forward, take_up
 from rivet_core.running.retry import Budget, Retrier
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
 from rivet_core.running.verdict import Verdict
 from rivet_core.state import Lease, RunStart, StateStore, UnitRecord
-from rivet_core.stores import Store
+from rivet_core.stores import ReaderGoneError, Store
 
 WORTH_REMEMBERING = 8 << 20
 """Bytes from which the only unit of a run is recorded before the commit; below it, reading again costs less."""
@@ -83,6 +83,9 @@ class ExportRun:
         """Run it. Errors become the outcome; nothing of a failed run is visible to readers."""
         try:
             return self._run()
+        except ReaderGoneError as error:
+            self._context.stop.request(error.message, error.exit_code)
+            return self._verdict.failed(self._context.stop.error())
         except RivetError as error:
             return self._verdict.failed(error)
         except Exception as error:  # noqa: BLE001 - a bug in a plugin or here must not take the other exports along
@@ -101,6 +104,7 @@ class ExportRun:
             if current is not None and current.plan_id == task.plan_id:
                 return self._verdict.already(current)
         cursor = self._cursor(current)
+        check_stream(task, self._dataset.store, self._units)
         self._start(cursor)
         before = self._dataset.manifest(current.members[-1]).schema if current and current.members else ()
         append = self._appends(cursor)

@@ -15,7 +15,7 @@ from rivet_core.errors import RivetError
 from rivet_core.facts import ExportSpec, Json
 from rivet_core.running.publish import Dataset
 from rivet_core.state import StateStore
-from rivet_core.stores import Entry
+from rivet_core.stores import Entry, Upload
 
 FOREIGN_AGE = timedelta(days=1)
 _RUN = re.compile(r"(?:^|/)run=(?P<id>(?P<at>\d{8}T\d{12})-[0-9a-f]{8})/")
@@ -27,6 +27,7 @@ class Garbage:
 
     files: tuple[Entry, ...]
     spared: dict[str, str]
+    uploads: tuple[Upload, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -67,7 +68,14 @@ def find_garbage(
             spared[run] = f"is one of the last {keep_runs} runs"
         else:
             files += runs[run]
-    return Garbage(files=tuple(files), spared=spared)
+    uploads = tuple(upload for upload in dataset.store.uploads(dataset.layout.home) if _broken_off(upload, live, moment))
+    return Garbage(files=tuple(files), spared=spared, uploads=uploads)
+
+
+def _broken_off(upload: Upload, live: set[str], moment: datetime) -> bool:
+    """Whether an upload belongs to no run that may go on. A young one may be of a process that uses another state."""
+    match = _RUN.search(upload.key)
+    return match is not None and match["id"] not in live and moment - upload.began >= FOREIGN_AGE
 
 
 def remove(dataset: Dataset, garbage: Garbage) -> None:
@@ -75,6 +83,8 @@ def remove(dataset: Dataset, garbage: Garbage) -> None:
     marks = [entry.key for entry in garbage.files if entry.key.endswith(("/_SUCCESS", "/manifest.json"))]
     dataset.store.delete(marks)
     dataset.store.delete(entry.key for entry in garbage.files if entry.key not in set(marks))
+    for upload in garbage.uploads:
+        dataset.store.abort_upload(upload)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +129,8 @@ def collect(spec: ExportSpec, open_dataset: Callable[[], Dataset], state: StateS
         )
         if execute:
             remove(dataset, garbage)
-        paths = tuple(dataset.store.url(entry.key) for entry in garbage.files)
+        keys = [*(entry.key for entry in garbage.files), *(upload.key for upload in garbage.uploads)]
+        paths = tuple(dataset.store.url(key) for key in keys)
         return Collected(export=spec.name, paths=paths, bytes=garbage.bytes, spared=garbage.spared)
     except RivetError as error:
         return Collected(export=spec.name, error=error)

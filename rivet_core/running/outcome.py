@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rivet_core.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, most_serious
+from rivet_core.errors import EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, most_serious
 from rivet_core.facts import Json
 
 DONE, FAILED, SKIPPED, NOT_STARTED, ALREADY_DONE = "done", "failed", "skipped", "not_started", "already_done"
@@ -61,7 +61,7 @@ class ExportOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignOutcome:
-    """All exports, in the order of the plan. `interrupted` is 130 or 143 when a signal ended the campaign."""
+    """All exports, in the order of the plan. `interrupted` is 130, 143 or 141 when a signal or a closed stdout ended it."""
 
     plan_id: str
     policy: str
@@ -79,7 +79,7 @@ class CampaignOutcome:
     def exit_code(self) -> int:
         """The most serious code of all; a signal's own code when nothing worse than it happened."""
         code = most_serious(export.exit_code for export in self.exports)
-        if self.interrupted in (EXIT_INTERRUPTED, EXIT_TERMINATED) and code in (EXIT_DONE, EXIT_FAILED):
+        if self.interrupted in (EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_BROKEN_PIPE) and code in (EXIT_DONE, EXIT_FAILED):
             return self.interrupted
         return code
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from rivet_core.errors import ConfigError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.running.manifest import Current
 from rivet_core.running.publish import Dataset
@@ -50,6 +51,25 @@ def roll_forward(task: ExportTask, dataset: Dataset, current: Current | None, st
         keep_cursor=manifest.mode == Mode.INCREMENTAL,
     )
     return True
+
+
+def check_stream(task: ExportTask, store: Store, units: tuple[Unit, ...]) -> None:
+    """Refuse before a row is read what could not go through a stream as one file. Raises `ConfigError`."""
+    if not store.target.capabilities.stream:
+        return
+    nulls = any(unit.kind is UnitKind.NULLS for unit in units)
+    why = (
+        "is cut into partitions"
+        if task.spec.partition_by
+        else "has a max_file_size"
+        if task.spec.max_file_size
+        else "reads rows without a cursor by themselves"
+        if nulls
+        else "is read in several units"
+    )
+    if len(units) > 1 or task.spec.partition_by or task.spec.max_file_size:
+        hint = "set null_cursor: skip or fail" if nulls else "use mode full without them, or write to a directory"
+        raise ConfigError(f"{task.name} {why}, and stdout takes one file", hint=hint, code="stdout_units")
 
 
 def narrowed(units: tuple[Unit, ...], cursor: tuple[Mark, ...]) -> tuple[Unit, ...]:

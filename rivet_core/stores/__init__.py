@@ -6,6 +6,20 @@ Public, for destination plugins: open a store over your target with `open_store`
 from __future__ import annotations
 
 from rivet_core.stores.keys import join, safe_key, segment
-from rivet_core.stores.store import Entry, Part, Store, Versioned, Written, open_store
+from rivet_core.stores.store import Entry, Part, Store, Upload, Versioned, Written, open_store
+from rivet_core.stores.stream import ReaderGoneError, claim_stdout
 
-__all__ = ["Entry", "Part", "Store", "Versioned", "Written", "join", "open_store", "safe_key", "segment"]
+__all__ = [
+    "Entry",
+    "Part",
+    "ReaderGoneError",
+    "Store",
+    "Upload",
+    "Versioned",
+    "Written",
+    "claim_stdout",
+    "join",
+    "open_store",
+    "safe_key",
+    "segment",
+]

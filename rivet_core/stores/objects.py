@@ -2,7 +2,8 @@
 
 A small file is one put. A larger one is a multipart upload opened with `autocommit=False`: `commit()` completes it, `discard()`
 aborts it. Filesystems without that (sftp, webdav, memory) get a temporary key that is moved. What an fsspec filesystem has to
-offer is `open`, `pipe_file`, `info`, `find`, `rm_file` and `mv`.
+offer is `open`, `pipe_file`, `info`, `find`, `rm_file` and `mv`; one whose uploads a killed process can leave behind also has
+s3fs's `list_multipart_uploads(bucket)` and `abort_mpu(bucket, key, id)`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rivet_core.errors import BusyError, DestinationError
 from rivet_core.stores.faults import destination_error
 from rivet_core.stores.guard import guarded
 from rivet_core.stores.keys import join, safe_key
-from rivet_core.stores.store import Entry, Part, Store, Versioned, retried
+from rivet_core.stores.store import Entry, Part, Store, Upload, Versioned, retried
 
 BLOCK = 16 << 20
 """Bytes held before a file becomes a multipart upload, and the size of its pieces (S3 asks for at least 5 MiB)."""
@@ -105,15 +106,21 @@ class ObjectPart(Part):
             self._held.clear()
             return
         with contextlib.suppress(Exception):
+            retried(self._give_up)
+        # fsspec files complete themselves when they are closed by the garbage collector; this one must not.
+        with contextlib.suppress(AttributeError):
+            self._upload.closed = True
+        self._upload = None
+
+    def _give_up(self) -> None:
+        try:
             if self._uploads:
                 self._upload.discard()
             else:
                 self._upload.close()
                 self._filesystem.rm_file(self._temporary)
-        # fsspec files complete themselves when they are closed by the garbage collector; this one must not.
-        with contextlib.suppress(AttributeError):
-            self._upload.closed = True
-        self._upload = None
+        except Exception as error:
+            raise destination_error(error, self.where, "abort the upload of") from error
 
 
 class ObjectStore(Store):
@@ -264,6 +271,40 @@ class ObjectStore(Store):
             return sorted(entries, key=lambda entry: entry.key)
 
         return retried(once)
+
+    def uploads(self, directory: str) -> list[Upload]:
+        """List unfinished uploads below one directory; `rivet gc` aborts those that a killed process left."""
+        if not hasattr(self._fs, "list_multipart_uploads"):
+            return []
+        bucket, _, root = self.target.root.strip("/").partition("/")
+        below = f"{join(root, safe_key(directory))}/"
+
+        def once() -> list[Upload]:
+            try:
+                found = self._fs.list_multipart_uploads(bucket)
+            except Exception as error:
+                raise destination_error(error, self.where, "list the uploads of") from error
+            return [
+                Upload(key=item["Key"][len(root) :].strip("/"), id=item["UploadId"], began=item["Initiated"])
+                for item in found
+                if item["Key"].startswith(below)
+            ]
+
+        return retried(once)
+
+    def abort_upload(self, upload: Upload) -> None:
+        """Abort an upload; one that is already gone is fine."""
+        bucket, _, root = self.target.root.strip("/").partition("/")
+
+        def once() -> None:
+            try:
+                self._fs.abort_mpu(bucket, join(root, upload.key), upload.id)
+            except FileNotFoundError:
+                pass
+            except Exception as error:
+                raise destination_error(error, self.url(upload.key), "abort the upload of") from error
+
+        retried(once)
 
     def _delete(self, key: str) -> None:
         def once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import BinaryIO, TypeVar
 
@@ -45,6 +46,15 @@ class Versioned:
 
     data: bytes
     tag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """An upload that somebody began and neither completed nor aborted: no reader sees it, the bill does."""
+
+    key: str
+    id: str
+    began: datetime
 
 
 class Part(ABC):
@@ -167,6 +177,14 @@ class Store(ABC):
     def files(self, directory: str) -> list[Entry]:
         """Return all files under a directory, sorted; never those of a neighbour whose name only starts alike (O08)."""
 
+    def uploads(self, directory: str) -> list[Upload]:
+        """Return the uploads under a directory that nobody ended, where the store has such a notion."""
+        return []
+
+    def abort_upload(self, upload: Upload) -> None:
+        """End an upload and free what it holds; stores that never list one have nothing to do."""
+        raise NotImplementedError(f"{type(self).__name__} has no uploads")
+
     @abstractmethod
     def _delete(self, key: str) -> None: ...
 
@@ -226,6 +244,10 @@ def open_store(target: Target) -> Store:
         from rivet_core.stores.local import LocalStore
 
         return LocalStore(target)
+    if target.capabilities.stream:
+        from rivet_core.stores.stream import StreamStore
+
+        return StreamStore(target)
     from rivet_core.stores.objects import ObjectStore
 
     return ObjectStore(target)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rivet_core.testing.project import Project
     from rivet_core.testing.proxy import FaultProxy
     from rivet_core.testing.s3 import S3Bucket, S3Server
+    from rivet_core.testing.s3_proxy import S3Proxy
     from rivet_core.testing.standby import StandbyServer
 
 pytest.register_assert_rewrite("rivet_core.testing.conformance", "rivet_core.testing.project")
@@ -197,6 +198,15 @@ def fault_proxy() -> Iterator[Callable[[str, int], FaultProxy]]:
 
     with ExitStack() as stack:
         yield lambda host, port: stack.enter_context(FaultProxy(host, port))
+
+
+@pytest.fixture
+def s3_proxy(s3: S3Bucket) -> Iterator[S3Proxy]:
+    """A proxy before the store of `s3`: `.url` is an endpoint, `.fail(operation, answer)` sets a fault."""
+    from rivet_core.testing.s3_proxy import S3Proxy
+
+    with S3Proxy(s3.endpoint) as proxy:
+        yield proxy
 
 
 @pytest.fixture

@@ -70,6 +70,11 @@ class S3Bucket:
         pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix)
         return sorted(item["Key"] for page in pages for item in page.get("Contents", ()))
 
+    def uploads(self) -> list[str]:
+        """Return the keys of multipart uploads that are neither completed nor aborted."""
+        found = self.client().list_multipart_uploads(Bucket=self.name).get("Uploads", ())
+        return sorted(upload["Key"] for upload in found)
+
     def create(self) -> None:
         """Create the bucket."""
         self.client().create_bucket(Bucket=self.name)

@@ -1,0 +1,55 @@
+"""The `fsspec` destination: any URL that fsspec or a package registered with it can open, with weaker guarantees.
+
+Core knows nothing of the store behind it, so it declares the least: no conditional put. Two writers that share no state
+database are kept apart by a lock object, which narrows the race and cannot close it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fsspec.core import url_to_fs
+from pydantic import Field
+
+from rivet_core.api import StoreCapabilities, Target
+from rivet_core.errors import ConfigError, DestinationError
+from rivet_core.options import PluginOptions
+
+
+class FsspecOptions(PluginOptions):
+    """`url` is the root, `path` what lies below it and may hold tokens, `storage` what the filesystem's package is given."""
+
+    url: str = Field(
+        pattern=r"^[A-Za-z][A-Za-z0-9+.-]*(::[^/]+)*://", description="root, such as `gs://bucket` or `sftp://host/dir`"
+    )
+    path: str = Field("", description="directory below the root; may hold tokens")
+    storage: dict[str, Any] = Field(default_factory=dict, description="options of the filesystem, secrets as references")
+
+
+def open_fsspec(options: FsspecOptions) -> Target:
+    """Open the URL. Raises `ConfigError` for one that nothing installed can open, or that has a destination type of its own."""
+    protocol = options.url.partition("://")[0]
+    if protocol in ("file", "local"):
+        raise ConfigError("local paths have a destination type of their own", hint="write {type: local, path: ...}")
+    try:
+        fresh = {"use_listings_cache": False, "skip_instance_cache": protocol != "memory"}
+        filesystem, root = url_to_fs(options.url, **{**fresh, **options.storage})
+    except (ImportError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise ConfigError(
+            f"nothing that is installed opens {protocol}:// ({reason})",
+            hint="install the fsspec package of this protocol, such as gcsfs, adlfs or paramiko",
+            code="fsspec_protocol",
+        ) from None
+    except Exception as error:  # noqa: BLE001 - packages raise what they like; the text may hold a secret
+        raise DestinationError(
+            f"cannot open {protocol}://: {type(error).__name__}",
+            hint="check host and credentials in the destination's `url` and `storage`",
+            error_class="connection",
+        ) from None
+    below = "" if options.path in ("", ".") else options.path.strip("/")
+    root = "/".join(part for part in (root.rstrip("/"), below) if part) or "/"
+    capabilities = StoreCapabilities(atomic_replace=True, conditional_put=False, list_after_write=True)
+    return Target(
+        filesystem=filesystem, root=root, url_prefix=str(filesystem.unstrip_protocol(root)), capabilities=capabilities
+    )
