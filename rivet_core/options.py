@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 from rivet_core.errors import ConfigError
 
@@ -24,6 +25,17 @@ class PluginOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False, hide_input_in_errors=True)
 
 
+def _text(value: object) -> object:
+    """Refuse what no file system takes, in words for the reader of a config."""
+    if not isinstance(value, str | os.PathLike):
+        raise PydanticCustomError("path", "must be a path, written as text")
+    if not os.fspath(value):
+        raise PydanticCustomError("path", "must not be empty; write . for the directory of the config")
+    if "\0" in str(value):
+        raise PydanticCustomError("path", "must not hold a NUL character")
+    return value
+
+
 def _against_base(value: Path, info: ValidationInfo) -> Path:
     context: dict[str, Any] = info.context or {}
     base = Path(context.get("base", "."))
@@ -31,7 +43,7 @@ def _against_base(value: Path, info: ValidationInfo) -> Path:
     return Path(os.path.abspath(base / value.expanduser()))  # noqa: PTH100
 
 
-ConfigPath = Annotated[Path, AfterValidator(_against_base)]
+ConfigPath = Annotated[Path, BeforeValidator(_text), AfterValidator(_against_base)]
 """A path that, when relative, is relative to the config file; always absolute after validation."""
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from itertools import pairwise
 
+from rivet_core.cli.output import json_text, tolerate_any_text
 from rivet_core.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_CONFIG,
+    EXIT_FAILED,
     EXIT_INTERRUPTED,
     ConfigError,
     InternalError,
@@ -19,24 +21,41 @@ from rivet_core.errors import (
 )
 
 PROGRAM = "rivet"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    tolerate_any_text()
     try:
-        code = _dispatch(arguments)
+        code = _guarded(arguments)
         sys.stdout.flush()
-        return code
-    except RivetError as error:
-        return report(error, machine=_wants_json(arguments))
-    except KeyboardInterrupt:
-        return report(_Interrupted("interrupted"), machine=_wants_json(arguments))
     except BrokenPipeError:
-        # The reader went away: nobody is left to tell, and the interpreter must not try again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader went away: nobody is left to tell.
+        _drop_stdout()
         return EXIT_BROKEN_PIPE
+    except OSError as error:
+        _drop_stdout()
+        show_error(RivetError(f"cannot write to stdout: {error.strerror}", hint="send the output to a place with room"))
+        return EXIT_FAILED
+    return code
+
+
+def _guarded(arguments: list[str]) -> int:
+    """Run the command; whatever goes wrong is reported, but for a stdout that takes nothing any more."""
+    machine = _wants_json(arguments)
+    try:
+        return _dispatch(arguments)
+    except RivetError as error:
+        return report(error, machine=machine)
+    except KeyboardInterrupt:
+        return report(_Interrupted("interrupted"), machine=machine)
     except Exception as error:  # noqa: BLE001 - the last line of defence
+        if isinstance(error, BrokenPipeError) or (
+            isinstance(error, OSError) and error.errno in _FULL and error.filename is None
+        ):
+            raise
         if {"-v", "--verbose"} & set(arguments):
             traceback.print_exc()
         return report(
@@ -44,8 +63,13 @@ def run(argv: Sequence[str] | None = None) -> int:
                 f"internal error: {type(error).__name__}: {error}".splitlines()[0],
                 hint="this is a bug; run again with -v for the trace and report it",
             ),
-            machine=_wants_json(arguments),
+            machine=machine,
         )
+
+
+def _drop_stdout() -> None:
+    """Send what is still buffered nowhere, or the interpreter would try again at its end and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Interrupted(RivetError):  # noqa: N818 - what happened, not an error
@@ -61,6 +85,11 @@ def _dispatch(arguments: list[str]) -> int:
     try:
         result = get_command(app).main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
     except RivetError:
+        raise
+    except SystemExit as end:
+        # click turns a broken pipe into exit code 1 without a word.
+        if isinstance(end.__context__, BrokenPipeError):
+            raise end.__context__ from None
         raise
     except Exception as error:
         # typer vendors click since 0.20: its usage errors are known by their shape, not by their class.
@@ -84,7 +113,7 @@ def _wants_json(arguments: Sequence[str]) -> bool:
 def report(error: RivetError, *, machine: bool) -> int:
     """Print an error for people or for machines; return its exit code."""
     if machine:
-        print(json.dumps({"error": error.as_dict()}, ensure_ascii=False), file=sys.stdout)  # noqa: T201
+        print(json_text({"error": error.as_dict()}), file=sys.stdout)  # noqa: T201
     else:
         show_error(error)
     return error.exit_code or EXIT_CONFIG

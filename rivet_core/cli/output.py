@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -30,7 +31,7 @@ class Output:
 
     def json(self, value: Json | object) -> None:
         """Print one JSON document on stdout."""
-        self.data(json.dumps(value, ensure_ascii=False))
+        self.data(json_text(value))
 
     def note(self, text: str) -> None:
         """Say something on stderr, unless asked to be quiet."""
@@ -40,6 +41,25 @@ class Output:
     def warn(self, text: str) -> None:
         """Warn on stderr, quiet or not."""
         sys.stderr.write(f"warning: {' '.join(text.split())}\n")
+
+
+def json_text(value: Json | object) -> str:
+    """Return one line of JSON for stdout: characters as they are where stdout is UTF-8, escaped elsewhere."""
+    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+    return json.dumps(value, ensure_ascii=not plain)
+
+
+def tolerate_any_text() -> None:
+    """Let stdout and stderr escape what their encoding lacks: a foreign name in another locale is no reason to fail.
+
+    In UTF-8 only lone surrogates are escaped, as `\\udXXX`, which keeps JSON valid.
+    """
+    # A closed descriptor leaves no stream at all; what is said then goes nowhere.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def colours(stream_fd: int) -> bool:

@@ -42,16 +42,26 @@ Sink: TypeAlias = Callable[[RunEvent], None]
 
 
 class Events:
-    """Hands events to the sink one at a time, from whatever thread they come."""
+    """Hands events to the sink one at a time, from whatever thread they come.
+
+    A sink that fails (its reader went away, its disk is full) stops no export: a worker that died of it would leave the
+    others waiting for ever. The first such error is raised when the campaign has finished, in the campaign's own thread.
+    """
 
     def __init__(self, sink: Sink | None) -> None:
         self._sink = sink
         self._lock = threading.Lock()
+        self._failure: Exception | None = None
 
     def emit(self, kind: str, export: str = "", **data: Json) -> RunEvent:
-        """Record an event now."""
+        """Record an event now. Raises only for `campaign_finished`: what the sink first failed with."""
         event = RunEvent(kind=kind, at=datetime.now(UTC), export=export, data=data)
         if self._sink is not None:
             with self._lock:
-                self._sink(event)
+                try:
+                    self._sink(event)
+                except Exception as error:  # noqa: BLE001 - whatever a sink does, the exports go on
+                    self._failure = self._failure or error
+        if kind == "campaign_finished" and self._failure is not None:
+            raise self._failure
         return event

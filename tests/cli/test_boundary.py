@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +104,36 @@ def test_the_most_serious_code_wins() -> None:
     assert most_serious([1, 6, 3, 4, 5]) == 5
     assert most_serious([7, 5]) == 7
     assert [most_serious([code, 1]) for code in SEVERITY] == list(SEVERITY)
+
+
+def process(argv: list[str], folder: Path, stdout: int, **environ: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "rivet_core.cli", *argv],
+        cwd=folder,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environ},
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_reader_that_went_away_is_141_without_a_word(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = process(["schema", "config"], tmp_path, writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_full_stdout_is_said(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = process(["plan", "--json"], tmp_path, full.fileno())
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: cannot write to stdout: ")
+
+
+def test_names_that_the_locale_lacks_are_escaped(tmp_path: Path) -> None:
+    done = process(["plan", "--json", "-c", "\u8ba2.yaml"], tmp_path, subprocess.PIPE, PYTHONIOENCODING="ascii")
+    assert done.returncode == 2
+    assert "\u8ba2.yaml" in json.loads(done.stdout)["error"]["message"]

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from rivet_core.running.apply import ApplyOptions, apply_plan
 from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT i FROM n"
@@ -206,3 +207,19 @@ def test_the_journal_and_the_metrics_are_kept(shop):
         metric = state.metrics("a")[0]
     assert (metric.status, metric.rows) == ("succeeded", 100)
     assert metric.predicted_p50 is not None
+
+
+def test_a_sink_that_fails_stops_no_export_and_is_heard_of_at_the_end(shop):
+    shop.config(customers("a"), customers("b", depends_on=["a"]))
+    plan = shop.plan()
+    seen = []
+
+    def broken(event):
+        seen.append(event.kind)
+        raise BrokenPipeError("nobody listens")
+
+    with pytest.raises(BrokenPipeError):
+        apply_plan(plan, shop.registry, ApplyOptions(), broken)
+    assert seen.count("export_finished") == 2
+    assert seen[-1] == "campaign_finished"
+    assert {shop.apply(plan).exports[0].status} == {"already_done"}
