@@ -51,7 +51,7 @@ def _guarded(arguments: list[str]) -> int:
         return report(error, machine=machine)
     except KeyboardInterrupt:
         return report(_Interrupted("interrupted"), machine=machine)
-    except Exception as error:  # noqa: BLE001 - the last line of defence
+    except Exception as error:
         if isinstance(error, BrokenPipeError) or (
             isinstance(error, OSError) and error.errno in _FULL and error.filename is None
         ):
