@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +31,8 @@ from rivet_core.running.task import ExportTask, tasks_from_plan
 from rivet_core.running.work import ExportWork
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.state import Event, StateStore, open_state
+
+CANCEL_AGAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,14 +142,19 @@ def _run(
     connections = Connections(plan, registry, budget, context.stop, base=base)
     active: list[Executor] = []
 
+    over = threading.Event()
+
     def stopped(name: str, code: int) -> None:
         context.stop.request(name, code)
-        connections.cancel()
         for executor in active:
             executor.wake()
+        while True:  # a statement may begin just now, on its way when the first cancel came
+            connections.cancel()
+            if over.wait(CANCEL_AGAIN_SECONDS):
+                return
 
     try:
-        with listening(stopped), sharing(budget):
+        with listening(stopped), sharing(budget), _setting(over):
             failed = connections.open(tasks) if tasks else {}
             drifted = connections.drifted(tasks)
             for late in (False, True):
@@ -169,6 +178,14 @@ def _run(
                 found.shared_causes += executor.shared_causes
     finally:
         connections.close()
+
+
+@contextlib.contextmanager
+def _setting(over: threading.Event) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _skip_behind(executor: Executor, members: Sequence[ExportTask], outcomes: dict[str, ExportOutcome]) -> None:

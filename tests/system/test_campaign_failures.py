@@ -1,0 +1,310 @@
+"""Campaigns on real servers when something goes wrong: shared causes, drops, restarts, signals, a second instance."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rivet_core.artifact import Plan, read_plan, write_plan
+from rivet_core.config import load_config
+from rivet_core.planning.build import build_plan
+from rivet_core.planning.request import PlanRequest
+from rivet_core.plugins import load_plugins
+from rivet_core.running import ApplyOptions, CampaignOutcome, RunEvent, apply_plan
+from rivet_core.testing.postgres_database import PostgresDatabase
+from rivet_core.testing.project import Project
+from rivet_core.testing.proxy import FaultProxy
+
+SLOW = {"name": "slow", "query": "SELECT 1 AS a, pg_sleep(60)::text AS b"}
+CHUNKED = {
+    "name": "orders",
+    "table": "public.orders",
+    "mode": "chunked",
+    "chunk_size": 1000,
+    "tuning": {"throttle_ms": 700},
+}
+
+
+class Campaign:
+    """A project over one PostgreSQL, planned and applied in this process or by the command line."""
+
+    def __init__(self, project: Project, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.project = project
+        self.events: list[RunEvent] = []
+        project.environ["SHOP_URL"] = url
+        monkeypatch.setenv("SHOP_URL", url)
+        self.registry = load_plugins()
+
+    def config(self, *exports: dict[str, Any], **more: Any) -> None:
+        data = {
+            "source": {"type": "postgres", "url_env": "SHOP_URL", "source_group": "g"},
+            "source_groups": {"g": {"max_connections": 4, "max_heavy": 4}},
+            "destination": {"type": "local", "path": "out"},
+            "exports": list(exports),
+            **more,
+        }
+        (self.project.path / "rivet.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
+
+    def plan(self) -> Plan:
+        return build_plan(load_config(self.project.path / "rivet.yaml"), self.registry, PlanRequest())
+
+    def plan_file(self) -> Path:
+        path = self.project.path / "plan.json"
+        write_plan(self.plan(), path)
+        return path
+
+    def apply(
+        self, plan: Plan | None = None, then: Callable[[RunEvent], None] = lambda event: None, **options: Any
+    ) -> CampaignOutcome:
+        def sink(event: RunEvent) -> None:
+            self.events.append(event)
+            then(event)
+
+        return apply_plan(plan or self.plan(), self.registry, ApplyOptions(**options), sink)
+
+    def told(self, kind: str) -> list[RunEvent]:
+        return [event for event in self.events if event.kind == kind]
+
+
+@pytest.fixture
+def shop(rivet: Project, postgres: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> Campaign:
+    return Campaign(rivet, postgres.url, monkeypatch)
+
+
+@pytest.fixture
+def proxied(
+    rivet: Project,
+    postgres: PostgresDatabase,
+    fault_proxy: Callable[[str, int], FaultProxy],
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[Campaign, FaultProxy]:
+    proxy = fault_proxy(postgres.host, postgres.port)
+    return Campaign(rivet, postgres.url_with(port=proxy.port), monkeypatch), proxy
+
+
+def table(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "table": f"public.{name}", **more}
+
+
+def fill(postgres: PostgresDatabase, count: int, rows: int = 20) -> list[dict[str, Any]]:
+    for number in range(count):
+        postgres.execute(f"CREATE TABLE t{number} AS SELECT g AS id FROM generate_series(1, {rows}) g")
+    return [table(f"t{number}") for number in range(count)]
+
+
+def counts(outcome: CampaignOutcome) -> Counter[str]:
+    return Counter(export.status for export in outcome.exports)
+
+
+@pytest.mark.s3
+def test_m01_a_destination_without_credentials_is_one_message_for_76_exports(
+    shop: Campaign, postgres: PostgresDatabase, s3: Any
+) -> None:
+    exports = fill(postgres, 1)
+    bucket = {"type": "s3", "bucket": s3.name, "endpoint": s3.endpoint, "access_key_id": "nobody", "secret_key_env": "NO_SUCH"}
+    shop.config(*({**exports[0], "name": f"e{number}"} for number in range(76)), destination=bucket)
+    outcome = shop.apply()
+    assert counts(outcome) == {"not_started": 76}
+    (cause,) = outcome.shared_causes
+    assert "76 exports not started" in cause
+    assert "NO_SUCH" in cause
+    assert [event.data["message"] for event in shop.told("warning")] == [cause]
+
+
+def test_m01_a_source_that_dies_under_way_is_asked_three_times_and_no_more(
+    proxied: tuple[Campaign, FaultProxy], postgres: PostgresDatabase
+) -> None:
+    shop, proxy = proxied
+    shop.config(*fill(postgres, 20), planning={"workers": 2}, defaults={"tuning": {"max_retries": 1, "retry_backoff_ms": 20}})
+
+    def die(event: RunEvent) -> None:
+        if event.kind == "export_finished" and len(shop.told("export_finished")) == 5:
+            proxy.refuse()
+            proxy.drop()
+
+    outcome = shop.apply(then=die)
+    found = counts(outcome)
+    assert 5 <= found["done"] <= 6
+    assert 3 <= found["failed"] <= 4
+    assert found["not_started"] == 20 - found["done"] - found["failed"]
+    (cause,) = outcome.shared_causes
+    assert f"{found['not_started']} exports not started" in cause
+
+
+def test_m09_drops_are_read_again_and_what_was_done_is_not(
+    proxied: tuple[Campaign, FaultProxy], postgres: PostgresDatabase
+) -> None:
+    shop, proxy = proxied
+    shop.config(*fill(postgres, 80), planning={"workers": 4})
+    plan = shop.plan()
+
+    def drop(event: RunEvent) -> None:
+        if event.kind == "export_finished" and len(shop.told("export_finished")) in (10, 25, 40, 55, 70):
+            proxy.drop()
+
+    outcome = shop.apply(plan, drop)
+    assert counts(outcome) == {"done": 80}
+    assert all(export.rows == 20 for export in outcome.exports)
+    assert 1 <= sum(export.retries for export in outcome.exports) == len(shop.told("retry")) <= 24
+    log = postgres.log.mark()
+    assert counts(shop.apply(plan)) == {"already_done": 80}
+    assert not [sql for sql in log.statements() if "COPY" in sql]
+
+
+def test_m10_a_restart_is_survived_with_retries_out_of_step(shop: Campaign, postgres: PostgresDatabase) -> None:
+    slow = "SELECT g AS a, pg_sleep(0.05)::text AS b FROM generate_series(1, 20) g"
+    shop.config(
+        *({"name": f"q{number}", "query": slow} for number in range(4)),
+        planning={"workers": 4},
+        source_groups={"g": {"max_connections": 4, "max_heavy": 4}},
+    )
+
+    def restart(event: RunEvent) -> None:
+        if event.kind == "export_started" and len(shop.told("export_started")) == 4:
+            postgres.restart()
+
+    outcome = shop.apply(then=restart)
+    assert counts(outcome) == {"done": 4}, [export.error for export in outcome.exports]
+    first = [event.data["pause_seconds"] for event in shop.told("retry") if event.data["attempt"] == 1]
+    assert first
+    assert len(set(first)) == len(first)
+
+
+def test_m10_permanent_errors_are_not_tried_again(shop: Campaign, postgres: PostgresDatabase) -> None:
+    exports = fill(postgres, 3)
+    shop.config(*exports, {"name": "bad", "query": "SELECT 1 / (g - 5) AS a FROM generate_series(1, 9) g"})
+    plan = shop.plan()
+    postgres.execute("DROP TABLE t0")
+    postgres.execute("ALTER TABLE t1 OWNER TO postgres", admin=True)
+    outcome = shop.apply(plan)
+    assert {export.name: export.status for export in outcome.exports} == {
+        "t0": "failed",
+        "t1": "failed",
+        "t2": "done",
+        "bad": "failed",
+    }
+    assert not shop.told("retry")
+    assert outcome.exit_code == 1
+
+
+def test_dependants_are_skipped_and_another_source_goes_on(shop: Campaign, postgres: PostgresDatabase) -> None:
+    with closing(sqlite3.connect(shop.project.path / "crm.db")) as connection:
+        connection.executescript("CREATE TABLE people (id INTEGER PRIMARY KEY); INSERT INTO people VALUES (1), (2);")
+    fill(postgres, 2)
+    shop.config(
+        {**table("t0"), "source": "shop"},
+        {**table("t1"), "source": "shop", "depends_on": ["t0"]},
+        {"name": "people", "table": "people", "source": "crm"},
+        {"name": "report", "table": "people", "source": "crm", "depends_on": ["t1"]},
+        source=None,
+        sources={"shop": {"type": "postgres", "url_env": "SHOP_URL"}, "crm": {"type": "sqlite", "path": "crm.db"}},
+    )
+    plan = shop.plan()
+    postgres.execute("DROP TABLE t0")
+    outcome = shop.apply(plan)
+    by_name = {export.name: (export.status, export.reason) for export in outcome.exports}
+    assert by_name["t0"][0] == "failed"
+    assert by_name["t1"] == ("skipped", "skipped because of t0")
+    assert by_name["people"][0] == "done"
+    assert by_name["report"][0] == "skipped"
+
+
+def wait_for(process: subprocess.Popen[str], kind: str, times: int = 1) -> None:
+    assert process.stdout is not None
+    while line := process.stdout.readline():
+        times -= json.loads(line).get("event") == kind
+        if times == 0:
+            return
+    raise AssertionError(f"{kind} never came: {process.communicate()}")
+
+
+def sessions(postgres: PostgresDatabase) -> int:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'rivet/%'"
+    return int(postgres.execute(query, admin=True)[0][0])
+
+
+def parts(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (root / "out" / "orders").rglob("part-*")}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_whatever_ends_it_resume_reads_only_what_is_missing(
+    shop: Campaign, postgres: PostgresDatabase, number: signal.Signals
+) -> None:
+    postgres.execute("CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
+    postgres.execute("INSERT INTO orders SELECT g, 'note ' || g FROM generate_series(1, 4000) g")
+    postgres.execute("ANALYZE orders")
+    shop.config(CHUNKED, {**SLOW, "query": SLOW["query"].replace("60", "20")}, planning={"workers": 2})
+    plan = shop.plan_file()
+    process = shop.project.start("apply", plan, "--events")
+    wait_for(process, "unit_done", times=2)
+    process.send_signal(number)
+    began = time.monotonic()
+    if number != signal.SIGKILL:
+        while sessions(postgres) and time.monotonic() - began < 5:
+            time.sleep(0.05)
+        assert sessions(postgres) == 0
+    process.communicate(timeout=60)
+    assert process.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGKILL: -9}[number]
+    done = parts(shop.project.path)
+    assert 2 <= len(done) < 4
+
+    log = postgres.log.mark()
+    (export,) = shop.apply(read_plan(plan), resume=True, exports=("orders",)).exports
+    assert (export.status, export.rows, export.resumed_units) == ("done", 4000, len(done))
+    reads = [sql for sql in log.statements() if "COPY" in sql and '"orders"' in sql]
+    assert len(reads) == 4 - len(done), reads
+    after = parts(shop.project.path)
+    assert {name: after[name] for name in done} == done
+
+
+def test_m11_a_second_instance_is_busy_and_a_dead_one_is_named(shop: Campaign, postgres: PostgresDatabase) -> None:
+    shop.config(SLOW, source_groups={"g": {"max_connections": 1}})
+    plan = shop.plan_file()
+    first = shop.project.start("apply", plan, "--events")
+    wait_for(first, "export_started")
+    began = time.monotonic()
+    second = shop.project.run("apply", plan, "--json").assert_failed(6, f"process {first.pid}")
+    assert time.monotonic() - began < 20
+    assert second.json()["exit_code"] == 6
+    first.kill()
+    first.communicate()
+    postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'rivet/%'", admin=True)
+    shop.config({**SLOW, "query": "SELECT 1 AS a"})
+    third = shop.project.run("run").assert_done()
+    assert f"took over the stale lease of process {first.pid}" in third.stderr
+
+
+def test_sigterm_leaves_no_statement_running_at_mariadb(rivet: Project, mysql: Any) -> None:
+    rivet.environ["CRM_URL"] = mysql.url
+    exports = [{"name": "slow", "query": "SELECT 1 AS a, sleep(60) AS b"}]
+    data = {
+        "source": {"type": "mysql", "url_env": "CRM_URL"},
+        "destination": {"type": "local", "path": "out"},
+        "exports": exports,
+    }
+    rivet.write("rivet.yaml", yaml.safe_dump(data))
+    process = rivet.start("apply", "rivet.yaml", "--events")
+    wait_for(process, "export_started")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    began = time.monotonic()
+    query = (
+        "SELECT count(*) FROM information_schema.processlist WHERE info LIKE %s AND command = 'Query' AND id <> connection_id()"
+    )
+    while mysql.execute(query, ["%sleep(60)%"], admin=True)[0][0] and time.monotonic() - began < 5:
+        time.sleep(0.05)
+    assert mysql.execute(query, ["%sleep(60)%"], admin=True)[0][0] == 0
+    process.communicate(timeout=30)
+    assert process.returncode == 143
