@@ -290,6 +290,8 @@ class ExportRun:
         """Tell the state, cursor included (I3). Without a manifest nothing was new: no cursor moves."""
         for change in reader.drift:
             self._warn(f"schema drift: {change}")
+        for note in reader.notes:
+            self._warn(note)
         faults.point("before_cursor")
         self._context.state.runs.commit(
             self._verdict.run_id,

@@ -59,6 +59,8 @@ class UnitReader:
         self._bytes = 0
         self.schema: pa.Schema | None = None
         self.drift: list[str] = []
+        self.notes: list[str] = []
+        """What the source says about how the reading went."""
         self.unique: Uniqueness | None = None
         self.written: set[str] = set()
         """Keys of all tries, so that what a failed one left can be removed."""
@@ -122,6 +124,7 @@ class UnitReader:
                 self._progress(batch.num_rows, batch.nbytes)
             self._check()
             marks, counts = stream.marks, dict(stream.counts)
+            self._note(unit, stream)
             parts = writer.finish()
         except BaseException:
             writer.abort()
@@ -142,6 +145,12 @@ class UnitReader:
             counts=counts,
             schema=schema_json(added.schema),
         )
+
+    def _note(self, unit: Unit, stream: RecordStream) -> None:
+        notes = tuple(getattr(stream, "notes", ()))
+        if notes:
+            with self._lock:
+                self.notes += [f"unit {unit.index}: {note}" for note in notes]
 
     def _key(self, unit: Unit) -> Callable[[str, int], str]:
         def key(partition: str, part: int) -> str:

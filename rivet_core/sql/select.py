@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Mark, ReadSpec, TypeKind, Unit, UnitKind
@@ -69,6 +69,38 @@ def select_unit(
     if limit is not None:
         parts.append(f"LIMIT {int(limit)}")
     return "\n".join(parts)
+
+
+def select_page(
+    dialect: Dialect,
+    *,
+    source: str,
+    items: Sequence[SelectItem],
+    spec: ReadSpec,
+    unit: Unit,
+    keys: KeyTypes,
+    key: Sequence[str],
+    after: Sequence[Mark] = (),
+    upto: Sequence[Mark] = (),
+    limit: int,
+    descending: bool = False,
+) -> str:
+    """Return one page of a unit in the order of a unique not-null `key`: the next `limit` rows past `after`, none past `upto`.
+
+    `after` takes the place of the unit's lower bound, since it lies inside the unit. `descending` gives the unit's end first.
+    """
+    source = source if source.startswith("(") else f"{source} AS {ALIAS}"
+    expressions = [f"{ALIAS}.{dialect.quote(name)}" for name in key]
+    bounds = replace(unit, lower=()) if after else unit
+    conditions = where_unit(dialect, spec=spec, unit=bounds, keys=keys) if unit.columns else []
+    for marks, operator in ((after, ">"), (upto, "<=")):
+        if marks:
+            literals = [dialect.literal(keys.kinds[mark.column], mark.value, keys.types[mark.column]) for mark in marks]
+            conditions.append(dialect.compare(expressions, operator, literals))
+    where = [f"WHERE {' AND '.join(conditions)}"] if conditions else []
+    order = ", ".join(f"{expression} DESC" if descending else expression for expression in expressions)
+    columns = ", ".join(item.sql(dialect) for item in items)
+    return "\n".join([f"SELECT {columns}", f"FROM {source}", *where, f"ORDER BY {order}", f"LIMIT {int(limit)}"])
 
 
 def where_unit(dialect: Dialect, *, spec: ReadSpec, unit: Unit, keys: KeyTypes) -> list[str]:

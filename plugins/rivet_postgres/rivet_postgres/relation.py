@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rivet_core.errors import ConfigError, SourceError
-from rivet_core.facts import ReadSpec, TypeKind, Unit
-from rivet_core.sql.querytext import derived_table
+from rivet_core.facts import ReadSpec, TypeKind, Unit, UnitKind
+from rivet_core.sql.cursor_plan import ORDERED
+from rivet_core.sql.querytext import ALIAS, derived_table
 from rivet_core.sql.select import KeyTypes, SelectItem, is_coalesce, key_expressions
 from rivet_postgres.catalog.columns import raw_column
 from rivet_postgres.catalog.queries import DESCRIBE
@@ -20,15 +21,23 @@ from rivet_postgres.types import TypeCatalog
 
 HIDDEN = "rivet_mark_"
 """Prefix of columns that are read for the cursor alone and never leave."""
+HIDDEN_KEY = "rivet_key_"
+"""Prefix of columns that are read for the next page alone."""
+_EXACT_KINDS = (TypeKind.INTEGER, TypeKind.UUID, TypeKind.TEXT)
+_KEY_KINDS = ORDERED | {TypeKind.TEXT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A FROM item with the columns it has, in order."""
+    """A FROM item with the columns it has, in order.
+
+    `unique_keys` are the columns of each unique index that orders all its rows without NULLs, the primary key first.
+    """
 
     source: str
     columns: tuple[RawColumn, ...]
     label: str
+    unique_keys: tuple[tuple[str, ...], ...] = ()
 
     def column(self, name: str) -> RawColumn | None:
         """Return the column of exactly this name."""
@@ -39,13 +48,15 @@ class Relation:
 class Selection:
     """The columns of one statement: those that leave, then those only the cursor needs; and where its marks are.
 
-    `marks` holds for each cursor position its name, its type and the index of its column among all.
+    `marks` holds for each cursor position its name, its type and the index of its column among all; `key` the same for each
+    column of the key that pages are read along.
     """
 
     plans: tuple[ColumnPlan, ...]
     items: tuple[SelectItem, ...]
     visible: int
     marks: tuple[tuple[str, str, int], ...]
+    key: tuple[tuple[str, str, int], ...] = ()
 
 
 def describe(catalog: Catalog, types: TypeCatalog, spec: ReadSpec, relation: str = "") -> Relation:
@@ -68,13 +79,43 @@ def describe(catalog: Catalog, types: TypeCatalog, spec: ReadSpec, relation: str
     table = TableName(first.nspname, first.relname)
     # Inheriting tables are exported on their own; a hypertable's chunks are nothing but its rows.
     only = "ONLY " if first.relkind == "r" and not first.hypertable else ""
+    names = {str(row.attnum): row.attname for row in rows}
+    keys = [numbers.split(" ") for numbers in (first.unique_keys or "").split(",") if numbers]
     return Relation(
-        source=f"{only}{table.sql}", columns=tuple(raw_column(row) for row in rows), label=f"{first.nspname}.{first.relname}"
+        source=f"{only}{table.sql}",
+        columns=tuple(raw_column(row) for row in rows),
+        label=f"{first.nspname}.{first.relname}",
+        unique_keys=tuple(tuple(names[number] for number in numbers) for numbers in keys),
     )
 
 
-def select_columns(relation: Relation, types: TypeCatalog, spec: ReadSpec, unit: Unit, *, positions: int) -> Selection:
+def page_key(relation: Relation, types: TypeCatalog, spec: ReadSpec, unit: Unit) -> tuple[str, ...]:
+    """Return the unique not-null key along which a unit can be read in pages; empty when it has to be one statement.
+
+    A unit along a column needs a key that begins with it. A cursor unit is read in pages only when its order is that of the
+    key: a cursor that an UPDATE moves would carry rows from a page still to come past the end. One shared snapshot
+    (`consistent`) is read by unit, and ctid ranges, windows and NULLs have no key to follow.
+    """
+    if spec.snapshot == "consistent" or unit.kind not in (UnitKind.WHOLE, UnitKind.RANGE, UnitKind.CURSOR):
+        return ()
+    if unit.kind is UnitKind.CURSOR and (unit.lower_inclusive or spec.lookback_seconds or is_coalesce(spec, unit)):
+        return ()
+    for key in relation.unique_keys:
+        columns = [relation.column(name) for name in key]
+        kinds = [types.base(c.type_oid, c.typmod).kind for c in columns if c is not None]
+        fits = key == unit.columns if unit.kind is UnitKind.CURSOR else key[: len(unit.columns)] == unit.columns
+        if fits and len(kinds) == len(key) and all(kind in _KEY_KINDS for kind in kinds):
+            return key
+    return ()
+
+
+def select_columns(
+    relation: Relation, types: TypeCatalog, spec: ReadSpec, unit: Unit, *, positions: int, key: Sequence[str] = ()
+) -> Selection:
     """Choose the columns of a unit's statement. `positions` is how many cursor positions are to be marked, 0 for none.
+
+    `key` names the columns that pages are read along: where a row's own value does not say its place to the last digit,
+    the server's text of it is read besides.
 
     Raises `ConfigError` for a column or an override that names nothing.
     """
@@ -101,7 +142,23 @@ def select_columns(relation: Relation, types: TypeCatalog, spec: ReadSpec, unit:
             items.append(SelectItem(name=plan.name, verbatim=text))
             at = len(plans) - 1
         marks.append((label, column.source_type, at))
-    return Selection(plans=tuple(plans), items=tuple(items), visible=visible, marks=tuple(marks))
+    places: list[tuple[str, str, int]] = []
+    for number, name in enumerate(key):
+        column = _known(relation, spec, name)
+        exact = types.base(column.type_oid, column.typmod).kind in _EXACT_KINDS
+        at = _index(plans[:visible], spec, name) if exact else None
+        if at is None:
+            as_text = plan_column(column, types, override="text")
+            plans.append(replace(as_text, name=f"{HIDDEN_KEY}{number}"))
+            items.append(SelectItem(name=f"{HIDDEN_KEY}{number}", verbatim=server_text(name)))
+            at = len(plans) - 1
+        places.append((name, column.source_type, at))
+    return Selection(plans=tuple(plans), items=tuple(items), visible=visible, marks=tuple(marks), key=tuple(places))
+
+
+def server_text(name: str) -> str:
+    """Return the SQL of a key column's own text, which a typed literal takes back unchanged."""
+    return f"{ALIAS}.{POSTGRES.quote(name)}::text"
 
 
 def key_types(relation: Relation, types: TypeCatalog, spec: ReadSpec, names: Sequence[str]) -> KeyTypes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from rivet_postgres.chunks import Keys
 from rivet_postgres.connect import Readers, open_catalog
 from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.failures import translate
+from rivet_postgres.paging import page_sql
 from rivet_postgres.pool import Pool
-from rivet_postgres.relation import Relation, describe, key_types, select_columns
+from rivet_postgres.relation import Relation, describe, key_types, page_key, select_columns
 from rivet_postgres.snapshot import Snapshots
-from rivet_postgres.stream import PostgresStream, Reading
+from rivet_postgres.stream import Lender, PostgresStream, Reading
 from rivet_postgres.types import TypeCatalog
 from rivet_postgres.units import plan_units
 
@@ -59,10 +60,14 @@ class PostgresSession:
         """Return the facts of all items in a constant number of statements; no items means the whole catalog."""
         with self._catalog() as catalog:
             facts = inspect_catalog(catalog, self._endpoint, self._types, items, self._keys)
+        self.recall(items, facts.tables)
+        return facts
+
+    def recall(self, items: Sequence[InspectItem], tables: Mapping[str, TableFacts]) -> None:
+        """Keep what an inspection found: `units` asks for no table a second time."""
         for item in items:
             table = None if item.query is not None else item.table if item.table is not None else item.name
-            self._facts[table, item.query] = facts.tables[item.name]
-        return facts
+            self._facts[table, item.query] = tables[item.name]
 
     def probe(self) -> ServerFacts:
         """Return the live role, lag, load and limits."""
@@ -83,28 +88,23 @@ class PostgresSession:
         cursor = unit.kind is UnitKind.CURSOR
         coalesced = cursor and spec.cursor_mode == "coalesce"
         positions = len(unit.columns) - coalesced if cursor else 0
-        selection = select_columns(relation, self._types, spec, unit, positions=positions)
-        keys = key_types(relation, self._types, spec, unit.columns)
-        sql = select_unit(POSTGRES, source=relation.source, items=selection.items, spec=spec, unit=unit, keys=keys)
-        kind = keys.kinds[unit.columns[0]] if cursor else None
-        snapshot = self._exported(spec)
+        key = page_key(relation, self._types, spec, unit)
+        selection = select_columns(relation, self._types, spec, unit, positions=positions, key=key)
+        keys = key_types(relation, self._types, spec, tuple(dict.fromkeys((*unit.columns, *key))))
         count_name, count_sql = self._skipped(spec, unit, relation, keys) if cursor else ("", "")
         reading = Reading(
             spec=spec,
             unit=unit,
-            sql=sql,
+            sql=select_unit(POSTGRES, source=relation.source, items=selection.items, spec=spec, unit=unit, keys=keys),
+            pages=page_sql(relation, spec, unit, selection, keys) if key else None,
             selection=selection,
-            snapshot=snapshot,
+            snapshot=self._exported(spec),
             count_sql=count_sql,
             count_name=count_name,
-            cursor_kind=kind,
+            cursor_kind=keys.kinds[unit.columns[0]] if cursor else None,
         )
-        connection = self._pool.take(READER)
-        stream = PostgresStream(reading, connection, self._endpoint, self._give_back)
-        with self._lock:
-            self._busy.add(stream)
-        stream.on_end(self._forget)
-        return stream
+        lender = Lender(take=lambda: self._pool.take(READER), give=self._give_back)
+        return PostgresStream(reading, lender, self._endpoint, self._remember)
 
     def end(self, export: str) -> None:
         """Let go what an export holds between its units: the snapshot of `snapshot: consistent`."""
@@ -199,6 +199,11 @@ class PostgresSession:
 
     def _give_back(self, connection: Any, broken: bool) -> None:
         self._pool.give(READER, connection, broken=broken)
+
+    def _remember(self, stream: PostgresStream) -> None:
+        with self._lock:
+            self._busy.add(stream)
+        stream.on_end(self._forget)
 
     def _forget(self, stream: PostgresStream) -> None:
         with self._lock:

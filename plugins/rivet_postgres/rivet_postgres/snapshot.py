@@ -8,7 +8,7 @@ from typing import Any
 
 from rivet_core.errors import ConfigError, SourceError
 from rivet_postgres.pool import Pool
-from rivet_postgres.stream import application_name
+from rivet_postgres.statement import application_name
 
 
 class Snapshots:

@@ -1,70 +1,89 @@
-"""The rows of one unit, streamed: one statement in one short read-only transaction, checked to its end."""
+"""The rows of one unit, streamed: one short read-only transaction, or one for each page; checked to the end of each."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rivet_core.errors import SourceError
+from rivet_core.errors import RivetError, SourceError
 from rivet_core.facts import Mark, ReadSpec, TypeKind, Unit, UnitKind
 from rivet_core.sql.endpoint import Endpoint
 from rivet_core.sql.marks import mark_of, order_key, shift
-from rivet_postgres.dialect import POSTGRES
+from rivet_core.sql.pages import PageTuner
 from rivet_postgres.failures import translate
+from rivet_postgres.paging import Pages, PageSql
 from rivet_postgres.relation import Selection
+from rivet_postgres.statement import IN_KEY_ORDER, Statement
 from rivet_postgres.values import Converter
 
-BATCH_OPTION = "adbc.postgresql.batch_size_hint_bytes"
+_NOTHING = pa.RecordBatch.from_arrays([], names=[])
+"""What comes between two pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What is read: the unit, its statement and its columns, the exported snapshot if any, and the kind of the cursor.
 
-    `count_sql` counts rows that are left out on purpose; the number is reported as `count_name`.
+    `pages` replaces the statement where the unit can be read in pages. `count_sql` counts rows that are left out on purpose;
+    the number is reported as `count_name`.
     """
 
     spec: ReadSpec
     unit: Unit
-    sql: str
     selection: Selection
+    sql: str = ""
+    pages: PageSql | None = None
     snapshot: str = ""
     count_sql: str = ""
     count_name: str = ""
     cursor_kind: TypeKind | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lender:
+    """Where connections come from: `take()`, and `give(connection, broken)` once for each that was taken."""
+
+    take: Callable[[], Any]
+    give: Callable[[Any, bool], None]
+
+
 class PostgresStream:
     """A `RecordStream` over one ADBC connection, which goes back when the rows end, or when it is closed.
 
-    `give_back(connection, broken)` is called exactly once. Everything that touches the connection holds one lock; only
-    `cancel` does not wait for it.
+    Everything that touches the connection holds one lock; only `cancel` does not wait for it.
     """
 
-    def __init__(self, reading: Reading, connection: Any, endpoint: Endpoint, give_back: Callable[[Any, bool], None]) -> None:
+    def __init__(
+        self, reading: Reading, lender: Lender, endpoint: Endpoint, began: Callable[[PostgresStream], None] | None = None
+    ) -> None:
         self._reading = reading
         self._endpoint = endpoint
-        self._connection = connection
-        self._give_back = give_back
+        self._lender = lender
         self._lock = threading.RLock()
         self._done = False
         self._on_end: Callable[[PostgresStream], None] | None = None
-        self._stopped = False
+        self._stopped = threading.Event()
         self._skipped = 0
         self._last: list[Mark] | None = None
-        selection = reading.selection
+        self._began = 0.0
+        self._pause = 0.0
+        tuning, selection = reading.spec.tuning, reading.selection
+        self._pages = Pages(reading.pages, tuning) if reading.pages is not None else None
+        self._tuner = PageTuner(tuning)
         self._converters = [Converter(plan, reading.spec.out_of_range or "fail") for plan in selection.plans]
         self.schema = pa.schema([plan.field for plan in selection.plans[: selection.visible]])
-        self._cursor: Any = None
-        self._reader: Any = None
+        self._connection: Any = lender.take()
+        self._statement: Statement | None = None
+        if began is not None:
+            began(self)  # whoever cancels must know of it before the first statement, which may take long
         try:
-            self._start()
+            self._open_patiently()
         except BaseException as error:  # noqa: BLE001 - Ctrl-C too must give the connection back
             self._finish(broken=True)
             raise self._failure(error) from None
@@ -84,11 +103,17 @@ class PostgresStream:
             return None
         return tuple(self._last)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader should know about how it went: conflicts that made pages smaller."""
+        return self._pages.notes() if self._pages is not None else ()
+
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
             while (batch := self._next()) is not None:
                 if batch.num_rows:
                     yield from self._bounded(batch)
+            self._rest()
         finally:
             self.close()
 
@@ -101,9 +126,9 @@ class PostgresStream:
 
     def cancel(self) -> None:
         """Cancel the statement at the server; the thread that reads gets the error."""
-        self._stopped = True
-        with suppress(Exception):
-            self._cursor.adbc_cancel()
+        self._stopped.set()
+        if (statement := self._statement) is not None:
+            statement.cancel()
 
     def close(self) -> None:
         """Stop, cancel at the server and give the connection back. Closing twice is fine."""
@@ -113,64 +138,104 @@ class PostgresStream:
         with self._lock:
             self._finish(broken=False)
 
-    def _start(self) -> None:
-        from adbc_driver_manager._reader import AdbcRecordBatchReader
+    def _open(self) -> None:
+        """Begin a transaction and ask for the rows of the unit, or of its next page."""
+        reading, pages = self._reading, self._pages
+        if self._connection is None:
+            self._connection = self._lender.take()
+        statement = Statement(self._connection, reading.spec, reading.selection.plans)
+        self._statement = statement
+        self._began = time.monotonic()
+        statement.begin(snapshot=reading.snapshot, settings=IN_KEY_ORDER if pages is not None else None)
+        if reading.count_sql:
+            self._skipped = int((statement.row(reading.count_sql) or (0,))[0])
+        if self._stopped.is_set():
+            raise self._cancelled()
+        if pages is None:
+            statement.select(reading.sql)
+            return
+        if sql := pages.end_sql:
+            pages.bound(statement.row(sql))
+        statement.select(pages.next_sql())
 
-        tuning = self._reading.spec.tuning
-        # Autocommit off: ADBC begins with the first statement, and ends with COMMIT when it is set on again.
-        self._connection.adbc_connection.set_autocommit(False)
-        self._cursor = self._connection.cursor(adbc_stmt_kwargs={BATCH_OPTION: str(max(1 << 16, tuning.batch_bytes))})
-        if self._reading.snapshot:
-            self._cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-            self._cursor.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.string(self._reading.snapshot)}")
-        self._cursor.execute(_settings(self._reading.spec))
-        self._cursor.fetchall()
-        if self._reading.count_sql:
-            self._cursor.execute(self._reading.count_sql)
-            self._skipped = int(self._cursor.fetchone()[0])
-        self._cursor.execute(self._reading.sql)
-        # This reader keeps the server's SQLSTATE when the stream breaks in the middle; pyarrow's own does not.
-        handle = self._cursor.fetch_arrow()
-        self._reader = AdbcRecordBatchReader._import_from_c(handle.address)
-        self._check_schema(self._reader.schema)
-
-    def _check_schema(self, schema: pa.Schema) -> None:
-        for field, plan in zip(schema, self._reading.selection.plans, strict=True):
-            if field.name != plan.name or not field.type.equals(plan.arrives):
-                raise SourceError(
-                    f"the column {plan.name} arrives as {field.type}, not as {plan.arrives}: the table changed meanwhile",
-                    hint="plan again",
-                    error_class="data",
-                )
+    def _open_patiently(self) -> None:
+        while True:
+            try:
+                return self._open()
+            except Exception as error:
+                if not self._recovered(error):
+                    raise
 
     def _next(self) -> pa.RecordBatch | None:
+        self._rest()
         with self._lock:
-            if self._done:
-                if self._stopped:
-                    raise SourceError("the read was cancelled", hint="run again", error_class="other")
-                return None
-            try:
-                batch = self._reader.read_next_batch()
-                return self._convert(batch)
-            except StopIteration:
-                self._end()
-                return None
-            except BaseException as error:  # noqa: BLE001 - Ctrl-C too must give the connection back
-                failure = self._failure(error)
-                self.cancel()
-                self._finish(broken=True)
-                raise failure from None
+            while not self._done:
+                try:
+                    if self._stopped.is_set():
+                        raise self._cancelled()
+                    if self._statement is None:
+                        self._open()
+                    return self._advance()
+                except BaseException as error:  # noqa: BLE001 - Ctrl-C too must give the connection back
+                    if self._recovered(error):
+                        continue
+                    failure = self._failure(error)
+                    self._finish(broken=True)
+                    raise failure from None
+        if self._stopped.is_set():
+            raise self._cancelled()
+        return None
 
-    def _end(self) -> None:
-        """End the transaction: a COMMIT that the server answers proves that the rows ended and were not cut off."""
-        try:
-            self._reader.close()
-            self._cursor.close()
-            self._connection.adbc_connection.set_autocommit(True)
-        except BaseException as error:  # noqa: BLE001 - Ctrl-C too must give the connection back
-            self._finish(broken=True)
-            raise self._failure(error) from None
+    def _advance(self) -> pa.RecordBatch | None:
+        """Return the next batch of the statement that runs; between pages one without rows, `None` at the end of the unit."""
+        assert self._statement is not None  # noqa: S101 - the caller opened it
+        pages = self._pages
+        if pages is not None and pages.overran(self._seconds):
+            seconds = self._seconds
+            self._break_off()
+            pages.ended(seconds, cut=True)
+            self._pause = self._tuner.pause(seconds)
+            return _NOTHING
+        batch = self._statement.next()
+        if batch is not None:
+            return self._convert(batch)
+        self._statement.end()
+        self._statement = None
+        seconds = self._seconds
+        self._pause = self._tuner.pause(seconds)
+        if pages is not None and pages.ended(seconds):
+            return _NOTHING
         self._finish(broken=False)
+        return None
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def _rest(self) -> None:
+        """Sleep after a page, outside of its transaction; a cancel wakes up."""
+        pause, self._pause = self._pause, 0.0
+        if pause > 0:
+            self._stopped.wait(pause)
+
+    def _recovered(self, error: BaseException) -> bool:
+        """Whether a page that failed can be read again, in smaller ones, from the last row delivered."""
+        if self._pages is None or self._stopped.is_set() or not isinstance(error, Exception):
+            return False
+        found = translate(error, self._endpoint, self._reading.spec.export)
+        wait = self._pages.again(found)
+        if wait is None:
+            return False
+        self._break_off()
+        self._stopped.wait(wait)
+        return True
+
+    def _break_off(self) -> None:
+        """End the page that runs where it stands; a connection that does not survive it goes back broken."""
+        statement, self._statement = self._statement, None
+        if statement is not None and not statement.abandon():
+            connection, self._connection = self._connection, None
+            self._lender.give(connection, True)
 
     def _convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         self._refuse_nulls(batch)
@@ -179,6 +244,8 @@ class PostgresStream:
         if selection.marks and (row := _last_marked([arrays[at] for _, _, at in selection.marks])) is not None:
             found = [mark_of(name, source_type, arrays[at][row]) for name, source_type, at in selection.marks]
             self._last = [mark for mark in found if mark is not None]
+        if self._pages is not None and batch.num_rows:
+            self._pages.passed(batch, arrays)
         return pa.RecordBatch.from_arrays(arrays[: selection.visible], schema=self.schema)
 
     def _refuse_nulls(self, batch: pa.RecordBatch) -> None:
@@ -207,25 +274,34 @@ class PostgresStream:
         if self._done:
             return
         self._done = True
-        for part in (self._reader, self._cursor):
-            if part is not None:
-                with suppress(Exception):
-                    part.close()
-        if not broken:
-            try:
-                self._connection.adbc_connection.set_autocommit(True)
-            except Exception:  # noqa: BLE001 - whatever it is, this connection is not used again
-                broken = True
-        self._give_back(self._connection, broken)
+        statement, self._statement = self._statement, None
+        if statement is not None and not statement.abandon():
+            broken = True
+        if self._connection is not None:
+            self._lender.give(self._connection, broken)
         if self._on_end is not None:
             self._on_end(self)
 
     def _failure(self, error: BaseException) -> BaseException:
         if not isinstance(error, Exception):
             return error
-        if self._stopped:
-            return SourceError("the read was cancelled", hint="run again", sqlstate="57014", error_class="other")
-        return translate(error, self._endpoint, self._reading.spec.export)
+        if self._stopped.is_set():
+            return self._cancelled()
+        found: RivetError = translate(error, self._endpoint, self._reading.spec.export)
+        if (
+            isinstance(found, SourceError)
+            and found.error_class == "conflict"
+            and self._pages is not None
+            and self._pages.started
+        ):
+            # The page was tried again and again, from its last row: the unit from its first would fare no better.
+            return SourceError(
+                found.message, hint=found.hint, transient=False, sqlstate=found.sqlstate, error_class=found.error_class
+            )
+        return found
+
+    def _cancelled(self) -> SourceError:
+        return SourceError("the read was cancelled", hint="run again", sqlstate="57014", error_class="other")
 
 
 def _last_marked(arrays: list[pa.Array]) -> int | None:
@@ -237,26 +313,3 @@ def _last_marked(arrays: list[pa.Array]) -> int | None:
     if length and valid[-1].as_py():
         return length - 1
     return next((row for row in range(length - 1, -1, -1) if valid[row].as_py()), None)
-
-
-def _settings(spec: ReadSpec) -> str:
-    """Return one SELECT that sets everything for this transaction alone."""
-    tuning = spec.tuning
-    values = {
-        "transaction_read_only": "on",
-        "statement_timeout": str(round(tuning.statement_timeout_seconds * 1000)),
-        "lock_timeout": str(round(tuning.lock_timeout_seconds * 1000)),
-        "timezone": "UTC",
-        "datestyle": "ISO, YMD",
-        "intervalstyle": "iso_8601",
-        "extra_float_digits": "1",
-        "bytea_output": "hex",
-        "application_name": application_name(spec.export),
-    }
-    calls = (f"set_config({POSTGRES.string(name)}, {POSTGRES.string(value)}, true)" for name, value in values.items())
-    return f"SELECT {', '.join(calls)}"
-
-
-def application_name(export: str) -> str:
-    """Return `rivet/<export>` as the server keeps it: printable ASCII, at most 63 bytes."""
-    return f"rivet/{export}".encode("ascii", "replace").decode()[:63]

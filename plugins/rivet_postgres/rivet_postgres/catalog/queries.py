@@ -149,7 +149,16 @@ SELECT n.nspname, c.relname, c.relkind::text AS relkind, a.attname, a.attnum, a.
   format_type(a.atttypid, a.atttypmod) AS source_type, e.description AS comment,
   EXISTS (SELECT FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class k ON k.oid = i.inhrelid
           JOIN pg_catalog.pg_namespace s ON s.oid = k.relnamespace
-          WHERE i.inhparent = c.oid AND s.nspname = '_timescaledb_internal') AS hypertable
+          WHERE i.inhparent = c.oid AND s.nspname = '_timescaledb_internal') AS hypertable,
+  (SELECT string_agg(array_to_string((x.indkey::int2[])[0:x.indnkeyatts - 1], ' '), ','
+                     ORDER BY NOT x.indisprimary, x.indexrelid)
+   FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class y ON y.oid = x.indexrelid JOIN pg_catalog.pg_am m ON m.oid = y.relam
+   WHERE x.indrelid = c.oid AND c.relkind IN ('r', 'p') AND m.amname = 'btree' AND x.indisunique AND x.indisvalid
+     AND x.indisready AND x.indimmediate AND x.indpred IS NULL AND x.indexprs IS NULL AND 0 = ALL (x.indoption::int2[])
+     AND NOT EXISTS (SELECT FROM generate_series(0, x.indnkeyatts - 1) AS p(place)
+                     JOIN pg_catalog.pg_attribute k ON k.attrelid = c.oid AND k.attnum = x.indkey[p.place]
+                     JOIN pg_catalog.pg_opclass o ON o.oid = x.indclass[p.place]
+                     WHERE NOT k.attnotnull OR NOT o.opcdefault OR k.attcollation <> x.indcollation[p.place])) AS unique_keys
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
