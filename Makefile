@@ -8,8 +8,9 @@ PROJECTS := $(wildcard pyproject.toml plugins/*/pyproject.toml)
 PACKAGES := rivet_core $(wildcard plugins/*/rivet_*)
 JOBS ?= 2
 TESTS ?=
+SOAK ?=
 
-.PHONY: help demo test check format docs bench bench-schedule dist lock clean
+.PHONY: help demo test check format docs bench soak bench-schedule dist lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -38,6 +39,9 @@ docs: $(VENV) ## Write the generated pages of docs/ again
 bench: $(VENV) ## Measure start-up, and planning a catalog of 10,000 tables
 	@$(BIN)/python -m benchmarks.startup
 	@$(BIN)/python -m benchmarks.catalog
+
+soak: $(VENV) ## Kill exports at random while their table changes, a few minutes; SOAK="--kills 200 --rows 300000" for the long one
+	@$(BIN)/python -m benchmarks.soak $(SOAK)
 
 bench-schedule: $(VENV) ## Measure the scheduling policies against each other
 	@$(BIN)/python -m benchmarks.schedule
