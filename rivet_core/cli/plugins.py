@@ -1,7 +1,8 @@
-"""`rivet plugins`: which plugins are active, and every hook they implement."""
+"""`rivet plugins`: which plugins are active, every hook they implement, whether they keep the rules, and how to begin one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
 
-app = typer.Typer(help="List and inspect plugins.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List, inspect, check and begin plugins.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("list")
@@ -63,6 +64,66 @@ def show_plugin(
             out.json(show_as_json(plugin))
         else:
             out.data(show_as_text(plugin))
+
+
+@app.command("new")
+def new_plugin(
+    name: Annotated[str, typer.Argument(help="The plugin's name, such as acme-audit.")],
+    kind: Annotated[
+        str, typer.Option("--kind", help="rule, source, destination, policy, classifier, emitter or renderer.", metavar="KIND")
+    ] = "rule",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The directory to make (default: ./rivet-NAME).", metavar="DIR")
+    ] = None,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a package with one hook, its docs, and tests that are green from the start.
+
+    Example: rivet plugins new acme-audit --kind rule
+    """
+    from rivet_core.cli.scaffold import names_of, scaffold
+
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    names = names_of(name, kind)
+    files = scaffold(name, kind, output)
+    root = output if output is not None else Path(names.dist)
+    if json:
+        out.json({"plugin": names.plugin, "dist": names.dist, "path": str(root), "files": [str(file) for file in files]})
+        return
+    for file in files:
+        out.data(str(file))
+    out.note(f"next: rivet plugins check {root}, then pip install -e {root}")
+
+
+@app.command("check")
+def check_plugins(
+    target: Annotated[
+        str | None, typer.Argument(help="A plugin's directory, or an installed one's name; all but core when left out.")
+    ] = None,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run the conformance kit over a plugin, and its own tests when a directory is given. Exit code 3 when a check fails.
+
+    Example: rivet plugins check ./rivet-acme-audit
+    """
+    from rivet_core.cli.plugin_check import check_plugin, find_subjects
+    from rivet_core.errors import EXIT_PLUGIN
+    from rivet_core.planning.finding import any_error
+    from rivet_core.render.doctor_view import findings_text
+
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
+    findings = [finding for subject in find_subjects(target) for finding in check_plugin(subject)]
+    failed = any_error(findings)
+    if json:
+        out.json({"ok": not failed, "findings": [finding.as_dict() for finding in findings]})
+    else:
+        out.data(findings_text(findings, quiet=quiet, good="it keeps the rules", bad="it breaks the rules"))
+    if failed:
+        raise typer.Exit(EXIT_PLUGIN)
 
 
 def _load(config: Any) -> Any:
