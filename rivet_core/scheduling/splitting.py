@@ -33,12 +33,12 @@ def choose_splits(jobs: Sequence[Job], capacities: Capacities, units: Mapping[st
     `units` says into how many parts an export can be cut; those that are not in it, or are 1, stay whole. It ends where the
     bound is no longer a single export, or where more parts gain nothing: a group's connections are what the parts share.
     """
-    found: list[Split] = []
+    found: dict[str, Split] = {}
     now = list(jobs)
-    while len(found) < MAX_SPLITS:
+    while len(found) <= MAX_SPLITS:
         bound = lower_bound(now, capacities)
         name = bound.binding.name
-        if bound.binding.kind != "longest" or any(split.name == name for split in found):
+        if bound.binding.kind != "longest":
             break
         job = next(job for job in now if job.name == name)
         most = min(MAX_PARTS, units.get(name, 1), group_capacity(capacities, job.group).max_connections)
@@ -48,9 +48,10 @@ def choose_splits(jobs: Sequence[Job], capacities: Capacities, units: Mapping[st
         if best > (1.0 - WORTH) * bound.seconds:
             break
         parts = next(parts for parts, seconds in bounds.items() if seconds <= best * 1.01)
-        found.append(Split(name=name, parts=parts, before_seconds=bound.seconds, after_seconds=bounds[parts]))
+        before = found[name].before_seconds if name in found else bound.seconds
+        found[name] = Split(name=name, parts=parts, before_seconds=before, after_seconds=bounds[parts])
         now = tried[parts]
-    return tuple(found)
+    return tuple(found.values())
 
 
 def widen(job: Job, parts: int) -> Job:
