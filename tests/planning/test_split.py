@@ -19,7 +19,9 @@ from rivet_core.running import ApplyOptions, apply_plan
 @pytest.fixture
 def planned(tmp_path):
     with closing(sqlite3.connect(tmp_path / "shop.db")) as connection:
-        connection.executescript("CREATE TABLE small (id INTEGER PRIMARY KEY); CREATE TABLE big (id INTEGER PRIMARY KEY, x BLOB);")
+        connection.executescript(
+            "CREATE TABLE small (id INTEGER PRIMARY KEY); CREATE TABLE big (id INTEGER PRIMARY KEY, x BLOB);"
+        )
         connection.executemany("INSERT INTO big VALUES (?, zeroblob(2000))", [(i,) for i in range(20000)])
         connection.commit()
 
