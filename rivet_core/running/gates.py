@@ -17,10 +17,12 @@ from rivet_core.artifact import Plan
 from rivet_core.errors import PlanRefused
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.plugins import Registry
+from rivet_core.running.rising import goes_up
 from rivet_core.running.task import ExportTask
 from rivet_core.state import StateStore
 
 WARN_AGE = timedelta(hours=1)
+BOUNDED = (UnitKind.RANGE, UnitKind.WINDOW)
 AGAIN = "make a new one with rivet plan -o"
 
 
@@ -115,6 +117,9 @@ def _check_chain(task: ExportTask, tiles: Sequence[Unit]) -> None:
         if left.upper_inclusive == right.lower_inclusive:
             both = "both" if left.upper_inclusive else "neither"
             raise _untiled(task, f"{both} of units {left.index} and {right.index} hold the rows at {_at(left.upper)}")
+    for unit in tiles:
+        if unit.kind in BOUNDED and unit.lower and unit.upper and goes_up(unit.lower, unit.upper) is False:
+            raise _untiled(task, f"unit {unit.index} goes from {_at(unit.lower)} back to {_at(unit.upper)}")
     if tiles and tiles[0].kind is UnitKind.RANGE and (tiles[0].lower or tiles[-1].upper):
         raise _untiled(task, "rows below the first or above the last belong to none")
 
