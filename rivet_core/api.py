@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 API_VERSION = 1
 """The number in the entry-point group `rivet.v1`. It changes only when a record loses or re-types a field."""
 
+PLUGIN_CODE = r"X-[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*-\d{1,4}"
+"""What a reason code of a plugin looks like (`X-<vendor>-nnn`), for the whole code and ASCII only."""
+
 Ref: TypeAlias = "str | Callable[..., Any] | type[Any]"
 """A function or class, or the text `"package.module:name"` that is imported on first use."""
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from rivet_core.api import PLUGIN_CODE
 from rivet_core.config.quantities import read_date, read_deadline, read_size, read_span
 from rivet_core.stores import segment
 
@@ -19,7 +20,8 @@ _SIZE_SCHEMA = {
     "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": r"^\d+(\.\d+)?\s*[kKmMgGtT]?(i?[bB])?$"}]
 }
 _NAMES_SCHEMA = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
-_CODE = re.compile(r"(?:RV\d{3}|X-[A-Za-z0-9][A-Za-z0-9_.]*-\d{3})\Z", re.ASCII)
+_ANY_CODE = rf"RV\d{{3}}|{PLUGIN_CODE}"
+_CODE = re.compile(rf"(?:{_ANY_CODE})\Z", re.ASCII)
 
 
 class Section(BaseModel):
@@ -189,7 +191,7 @@ Rule = Annotated[
         }
     ),
 ]
-Code = Annotated[str, BeforeValidator(read_code), WithJsonSchema({"type": "string", "pattern": r"^(RV\d{3}|X-.+-\d{3})$"})]
+Code = Annotated[str, BeforeValidator(read_code), WithJsonSchema({"type": "string", "pattern": rf"^({_ANY_CODE})$"})]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 NotNegative = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

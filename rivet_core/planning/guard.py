@@ -16,7 +16,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from rivet_core.api import ScoringRule
+from rivet_core.api import PLUGIN_CODE, ScoringRule
 from rivet_core.errors import PluginError
 from rivet_core.facts import Dimension, Evidence, ExportFacts, Reason, ReasonKind
 
@@ -29,7 +29,7 @@ TIME_BUDGET = 10.0
 """Seconds a plugin may take in all for one plan."""
 SLOW = 2.0
 """Seconds from which a plugin is named as slow."""
-CODE = re.compile(r"X-[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*-\d{3,}")
+CODE = re.compile(PLUGIN_CODE, re.ASCII)
 
 _OPEN_KINDS = (ReasonKind.MODIFIER, ReasonKind.INFO, ReasonKind.CORROBORATES)
 

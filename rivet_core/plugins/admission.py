@@ -15,12 +15,12 @@ from typing import Any
 import pluggy
 
 from rivet_core import hookspecs
-from rivet_core.api import Record, ScoringRule
+from rivet_core.api import PLUGIN_CODE, ReasonEmitter, Record, ScoringRule
 from rivet_core.hookspecs import HOOK_RECORDS, PROJECT
 
 CORE = "core"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
-_THIRD_PARTY_CODE = re.compile(r"X-[A-Za-z0-9]+-\d{1,4}")
+_THIRD_PARTY_CODE = re.compile(PLUGIN_CODE, re.ASCII)
 
 
 class Refused(Exception):  # noqa: N818 - a verdict on a plugin, caught by the loader, not an error of ours
@@ -75,7 +75,7 @@ def _records(hook: str, result: object, plugin: str) -> tuple[Record, ...]:
             raise Refused(f"{hook} returned a {type(record).__name__} where {wanted.__name__} is due")
         if not isinstance(record.name, str) or not _NAME.fullmatch(record.name):  # type: ignore[attr-defined]
             raise Refused(f"{hook}: {record.name!r} is not a usable name")  # type: ignore[attr-defined]
-        if isinstance(record, ScoringRule) and plugin != CORE:
+        if isinstance(record, ScoringRule | ReasonEmitter) and plugin != CORE:
             _check_codes(record)
     names = Counter(record.name for record in result)
     twice = sorted(name for name, count in names.items() if count > 1)
@@ -84,7 +84,8 @@ def _records(hook: str, result: object, plugin: str) -> tuple[Record, ...]:
     return tuple(sorted(result, key=lambda record: str(record.name)))
 
 
-def _check_codes(rule: ScoringRule) -> None:
-    for code in rule.codes:
+def _check_codes(record: ScoringRule | ReasonEmitter) -> None:
+    what = "rule" if isinstance(record, ScoringRule) else "emitter"
+    for code in record.codes:
         if not isinstance(code, str) or not _THIRD_PARTY_CODE.fullmatch(code):
-            raise Refused(f"rule {rule.name}: code {code!r} is not of the form X-<vendor>-nnn")
+            raise Refused(f"{what} {record.name}: code {code!r} is not of the form X-<vendor>-nnn")
