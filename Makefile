@@ -43,6 +43,10 @@ bench: $(VENV) ## Measure start-up, and planning a catalog of 10,000 tables
 soak: $(VENV) ## Kill exports at random while their table changes, a few minutes; SOAK="--kills 200 --rows 300000" for the long one
 	@$(BIN)/python -m benchmarks.soak $(SOAK)
 
+PEERS ?=
+bench-peers: $(VENV) ## Measure reading against other programs (PEERS="--tool PROGRAM ...", see docs/benchmarks.md)
+	@$(BIN)/python -m benchmarks.peers $(PEERS)
+
 bench-schedule: $(VENV) ## Measure the scheduling policies against each other
 	@$(BIN)/python -m benchmarks.schedule
 
