@@ -10,7 +10,7 @@ JOBS ?= 2
 TESTS ?=
 SOAK ?=
 
-.PHONY: help demo test check format docs bench soak bench-schedule dist lock clean
+.PHONY: help demo test check format docs bench bench-peers soak bench-schedule dist lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
