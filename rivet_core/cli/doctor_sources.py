@@ -79,7 +79,8 @@ def _ask(
             return session.probe(), [unused]
         finally:
             session.close()
-    view = inspect_sources({source.name: source}, specs, {}, registry, base=config.base)[source.name]
+    groups = config.source_groups
+    view = inspect_sources({source.name: source}, specs, {}, registry, base=config.base, groups=groups)[source.name]
     if view.error is not None:
         raise view.error
     assert view.catalog is not None  # noqa: S101 - a view has either an error or a catalog

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -9,11 +10,11 @@ from datetime import datetime
 from pathlib import Path
 
 from rivet_core.api import RecallingSession, SourceSession
-from rivet_core.config import SourceConfig
+from rivet_core.config import GroupConfig, SourceConfig
 from rivet_core.errors import ConfigError, PluginError, RivetError, SourceError
 from rivet_core.facts import CatalogFacts, ExportSpec, InspectItem, Mark, Mode, ReadSpec, RelationKind, TableFacts, Unit
 from rivet_core.planning.snapshots import Kept, identity_of
-from rivet_core.plugins import Registry
+from rivet_core.plugins import Registry, plugin_fault
 from rivet_core.references import resolve
 
 PLANNER_CONNECTIONS = 2
@@ -68,19 +69,44 @@ def inspect_sources(
     registry: Registry,
     *,
     base: Path,
+    groups: Mapping[str, GroupConfig] | None = None,
     snapshots: Mapping[str, tuple[Kept, ...]] | None = None,
     as_of: datetime | None = None,
 ) -> dict[str, SourceView]:
     """Return one view per source that an export names. A snapshot that is fresh at `as_of` stands in for asking again.
 
     A source that cannot be reached becomes a view with an error, an export that cannot be read a failure in its source's
-    view; a wrong config or an unusable plugin raises, since nothing can be planned with it.
+    view; a wrong config or an unusable plugin raises, since nothing can be planned with it. Planning keeps within the
+    `max_connections` that `groups` declare: the sources of one group are asked one after another.
     """
     wanted = {name: [spec for spec in exports if spec.source == name] for name in sources}
-    jobs = [(config, wanted[name]) for name, config in sources.items() if wanted[name]]
+    queues: dict[tuple[str, str], list[SourceConfig]] = {}
+    for name, config in sources.items():
+        if wanted[name]:
+            queues.setdefault(_shared(config, wanted[name]) or ("source", name), []).append(config)
+
+    def ask(queue: Sequence[SourceConfig]) -> list[SourceView]:
+        kept, views = (snapshots or {}, as_of), []
+        for config in queue:
+            members = wanted[config.name]
+            declared = [group.max_connections for name, group in (groups or {}).items() if name in _groups(config, members)]
+            asked = min([PLANNER_CONNECTIONS, *(most for most in declared if most)])
+            views.append(_view(config, members, committed, registry, base, kept, asked))
+        return views
+
     with ThreadPoolExecutor(max_workers=PARALLEL_SOURCES, thread_name_prefix="rivet-inspect") as pool:
-        views = pool.map(lambda job: _view(job[0], job[1], committed, registry, base, (snapshots or {}, as_of)), jobs)
-        return {view.config.name: view for view in views}
+        found = {view.config.name: view for views in pool.map(ask, queues.values()) for view in views}
+    return {name: found[name] for name in sources if name in found}
+
+
+def _groups(config: SourceConfig, exports: Sequence[ExportSpec]) -> set[str]:
+    """Return the declared groups that read from a source."""
+    return {name for spec in exports if (name := spec.source_group or config.source_group)}
+
+
+def _shared(config: SourceConfig, exports: Sequence[ExportSpec]) -> tuple[str, str] | None:
+    names = _groups(config, exports)
+    return ("group", config.source_group or min(names)) if names else None
 
 
 def _view(
@@ -90,10 +116,15 @@ def _view(
     registry: Registry,
     base: Path,
     kept: tuple[Mapping[str, tuple[Kept, ...]], datetime | None],
+    connections: int,
 ) -> SourceView:
     try:
         session = registry.open_source(config.type, config.options, base=base)
-    except (ConfigError, PluginError):
+    except PluginError as error:
+        if error.code == "plugin_failed" and error.__cause__ is not None:
+            return SourceView(config=config, error=plugin_fault(config.type, error.__cause__))
+        raise
+    except ConfigError:
         raise
     except RivetError as error:
         return SourceView(config=config, error=error)
@@ -103,15 +134,18 @@ def _view(
     try:
         identity = identity_of(config.type, resolve(dict(config.options), base=base))
         fresh = None if as_of is None else next((one for one in found if one.fresh(as_of, identity)), None)
-        session.limit(PLANNER_CONNECTIONS)
+        session.limit(connections)
         catalog = session.inspect(items) if fresh is None else _recalled(session, items, exports, fresh)
-        read = _units(session, exports, catalog, committed)
+        read = _units(session, config.type, exports, catalog, committed)
     except (ConfigError, PluginError):
         raise
     except RivetError as error:
         return SourceView(config=config, error=error)
+    except Exception as error:  # noqa: BLE001 - a plugin's bug marks that plugin's exports, and ends no plan
+        return SourceView(config=config, error=plugin_fault(config.type, error))
     finally:
-        session.close()
+        with contextlib.suppress(Exception):
+            session.close()
     return SourceView(
         config=config,
         catalog=catalog,
@@ -155,6 +189,7 @@ def _items(exports: Sequence[ExportSpec]) -> list[InspectItem]:
 
 def _units(
     session: SourceSession,
+    kind: str,
     exports: Sequence[ExportSpec],
     catalog: CatalogFacts,
     committed: Mapping[str, tuple[Mark, ...]],
@@ -170,19 +205,23 @@ def _units(
             read.units[spec.name] = session.units(ReadSpec.of(spec), marks)
         except RivetError as error:
             if error.code == NEEDS_SNAPSHOT:
-                _ask_under_snapshot(session, spec, marks, read)
+                _ask_under_snapshot(session, kind, spec, marks, read)
             else:
                 read.failures[spec.name] = error
+        except Exception as error:  # noqa: BLE001 - as for the whole source
+            read.failures[spec.name] = plugin_fault(kind, error)
     return read
 
 
-def _ask_under_snapshot(session: SourceSession, spec: ExportSpec, marks: tuple[Mark, ...], read: _Read) -> None:
+def _ask_under_snapshot(session: SourceSession, kind: str, spec: ExportSpec, marks: tuple[Mark, ...], read: _Read) -> None:
     """Ask again for units that hold under one snapshot only; the plan then says so."""
     try:
         read.units[spec.name] = session.units(ReadSpec.of(replace(spec, snapshot=CONSISTENT)), marks)
         read.snapshots.add(spec.name)
     except RivetError as error:
         read.failures[spec.name] = error
+    except Exception as error:  # noqa: BLE001 - as for the whole source
+        read.failures[spec.name] = plugin_fault(kind, error)
 
 
 def _problem(table: TableFacts | None, spec: ExportSpec) -> RivetError | None:

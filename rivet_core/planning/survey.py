@@ -60,7 +60,16 @@ def survey(
     began = time.monotonic()
     memory = remember(config)
     snapshots = memory.snapshots if reuse else None
-    views = inspect_sources(config.sources, specs, memory.cursors, registry, base=config.base, snapshots=snapshots, as_of=as_of)
+    views = inspect_sources(
+        config.sources,
+        specs,
+        memory.cursors,
+        registry,
+        base=config.base,
+        groups=config.source_groups,
+        snapshots=snapshots,
+        as_of=as_of,
+    )
     # Never earlier than the counters were read, so that "before the last run" can be believed.
     seen_at = as_of + timedelta(seconds=ceil(time.monotonic() - began))
     if keep:

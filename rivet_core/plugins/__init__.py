@@ -6,8 +6,9 @@ takes another one with it.
 
 from __future__ import annotations
 
+from rivet_core.plugins.fault import plugin_fault
 from rivet_core.plugins.info import Owned, PluginInfo, Status
 from rivet_core.plugins.load import load_plugins
 from rivet_core.plugins.registry import Registry
 
-__all__ = ["Owned", "PluginInfo", "Registry", "Status", "load_plugins"]
+__all__ = ["Owned", "PluginInfo", "Registry", "Status", "load_plugins", "plugin_fault"]

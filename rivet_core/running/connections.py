@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rivet_core.api import SourceSession
 from rivet_core.artifact import Plan
-from rivet_core.errors import InternalError, RivetError
+from rivet_core.errors import RivetError
 from rivet_core.facts import InspectItem, Json
-from rivet_core.plugins import Registry
+from rivet_core.plugins import Registry, plugin_fault
 from rivet_core.running.budget import ConnectionBudget, Reservation
 from rivet_core.running.credentials import with_secrets
 from rivet_core.running.gates import check_source, observed
@@ -48,11 +48,13 @@ class Connections:
         for task in tasks:
             sources.setdefault(task.source, []).append(task)
         for name, members in sources.items():
-            error = _caught(partial(self._open_source, name, members))
+            fault = partial(plugin_fault, self._plan.sources[name].type)
+            error = _caught(partial(self._open_source, name, members), fault)
             if error is not None:
                 failed["source", name] = error
         for key, task in {destination_key(task): task for task in tasks}.items():
-            error = _caught(partial(self._open_destination, key, task))
+            fault = partial(plugin_fault, task.spec.destination.type, destination=True)
+            error = _caught(partial(self._open_destination, key, task), fault)
             if error is not None:
                 failed["destination", key] = error
         return failed
@@ -73,6 +75,10 @@ class Connections:
                     catalog = self._sessions[source].inspect(tuple(items.values()))
             except RivetError:
                 continue  # What can be read decides, not what can be looked up.
+            except Exception as error:  # noqa: BLE001 - a plugin's bug marks that plugin's exports, and ends no campaign
+                found = plugin_fault(self._plan.sources[source].type, error)
+                failed.update({task.name: found for task in members})
+                continue
             for task in members:
                 facts = catalog.tables.get(task.spec.table or "")
                 columns = [(column.name, column.source_type) for column in facts.columns] if facts else []
@@ -146,11 +152,11 @@ def destination_key(task: ExportTask) -> str:
     return json.dumps([task.spec.destination.type, dict(task.options)], sort_keys=True, ensure_ascii=False)
 
 
-def _caught(action: Callable[[], None]) -> RivetError | None:
+def _caught(action: Callable[[], None], fault: Callable[[Exception], RivetError]) -> RivetError | None:
     try:
         action()
     except RivetError as error:
         return error
     except Exception as error:  # noqa: BLE001 - a plugin's bug is that plugin's cause, not the end of the campaign
-        return InternalError(f"{type(error).__name__}: {error}", hint="this is a bug of the plugin: please report it")
+        return fault(error)
     return None

@@ -1,0 +1,19 @@
+"""What a plugin's unexpected exception becomes: a failure of its own source or destination."""
+
+from __future__ import annotations
+
+from rivet_core.errors import DestinationError, RivetError, SourceError
+
+
+def plugin_fault(kind: str, error: BaseException, *, destination: bool = False) -> RivetError:
+    """Return the error of a source or destination of type `kind` whose plugin raised something that is no `RivetError`.
+
+    It names the exception's type only: its text may hold a password (a driver's message shows the whole DSN).
+    """
+    what = "destination" if destination else "source"
+    message = f"the plugin of {what} type {kind} failed: {type(error).__name__}"
+    hint = "this is a fault of the plugin: report it to its authors"
+    fault: RivetError = DestinationError(message, hint=hint) if destination else SourceError(message, hint=hint)
+    # The command line shows a cause's trace under -v; what the exception says stays out of the row.
+    fault.__cause__ = error
+    return fault
