@@ -17,6 +17,8 @@ from rivet_core.cli import (
     files,
     gc,
     init,
+    journal,
+    metrics,
     plan,
     plugins,
     run,
@@ -68,5 +70,7 @@ app.command()(files.files)
 app.command()(validate.validate)
 app.command()(gc.gc)
 app.add_typer(state.app, name="state")
+app.command()(metrics.metrics)
+app.command()(journal.journal)
 app.add_typer(schema.app, name="schema")
 app.add_typer(plugins.app, name="plugins")

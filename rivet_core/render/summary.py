@@ -22,7 +22,18 @@ def summary_text(outcome: CampaignOutcome, *, width: int = 120) -> str:
         f"{', '.join(parts) or 'nothing to do'}; {count(rows_written)} rows, {size(size_written)} "
         f"in {seconds(outcome.seconds)} ({outcome.policy}, {outcome.workers} workers)"
     )
-    return "\n".join(lines)
+    graded = _grade(outcome)
+    return "\n".join([*lines, graded] if graded else lines)
+
+
+def _grade(outcome: CampaignOutcome) -> str:
+    """Say what was predicted of the whole, and how far off the single exports were."""
+    done = [export for export in outcome.exports if export.status == DONE and export.predicted_seconds and export.seconds > 0]
+    if outcome.predicted_seconds is None or not done:
+        return ""
+    near = sum(1 / 1.25 <= export.seconds / (export.predicted_seconds or 1.0) <= 1.25 for export in done)
+    text = f"predicted {seconds(outcome.predicted_seconds)}, took {seconds(outcome.seconds)}"
+    return f"{text}; {near} of {len(done)} exports within 25 % of their prediction"
 
 
 def _row(export: ExportOutcome) -> tuple[str, ...]:

@@ -118,6 +118,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
             forced=tuple(moved) if options.force else (),
             interrupted=stop.code,
             order=tuple(found.order),
+            predicted_seconds=_predicted(plan, policy.name, workers, len(tasks)),
         )
         events.emit("campaign_finished", **outcome.headline())
     return outcome
@@ -178,6 +179,13 @@ def _run(
                 found.shared_causes += executor.shared_causes
     finally:
         connections.close()
+
+
+def _predicted(plan: Plan, policy: str, workers: int, exports: int) -> float | None:
+    """Return the plan's prediction where what ran is what it was made for."""
+    said = plan.campaign.predicted
+    alike = (said.policy, said.workers, len(plan.campaign.ordered_exports)) == (policy, workers, exports)
+    return said.makespan_seconds if alike else None
 
 
 @contextlib.contextmanager

@@ -74,6 +74,8 @@ class CampaignOutcome:
     interrupted: int = 0
     order: tuple[str, ...] = field(default=())
     """Exports in the order in which they started."""
+    predicted_seconds: float | None = None
+    """What the plan said the whole would take; `None` when something else was run than it was said of."""
 
     @property
     def exit_code(self) -> int:
@@ -91,6 +93,7 @@ class CampaignOutcome:
         """Return the numbers of the whole."""
         return {
             "seconds": round(self.seconds, 3),
+            "predicted_seconds": self.predicted_seconds,
             "exit_code": self.exit_code,
             "counts": {status: self.count(status) for status in (DONE, ALREADY_DONE, FAILED, SKIPPED, NOT_STARTED)},
             "rows": sum(export.rows for export in self.exports),
