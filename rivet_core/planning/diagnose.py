@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rivet_core.facts import CursorQuality, ExportFacts, Mode, Reason, TypeKind
+from rivet_core.facts import CursorQuality, ExportFacts, Mode, Reason, TypeKind, UnitKind
 from rivet_core.planning.confidence import confidence_word
 from rivet_core.planning.fold import Scores
 from rivet_core.planning.ranges import range_column, range_is_indexed
@@ -67,12 +67,30 @@ def _warnings(facts: ExportFacts, work: Work, confidence: Scores, indexed: bool)
             found.append(
                 f"{column_name} has about {values:,} distinct values: units by it alone hold at least one each{further}."
             )
+    if spec.mode is Mode.CHUNKED:
+        found.extend(_repeated_key(facts, work))
     if not work.known:
         found.append("The size is unknown: it is treated as fairly large and heavy until measured.")
     elif confidence.cost < 40:
         found.append(f"The size is supported only {confidence_word(confidence.cost)}ly (confidence {confidence.cost} of 100).")
     found.extend(facts.table.notes)
     return found
+
+
+def _repeated_key(facts: ExportFacts, work: Work) -> list[str]:
+    """More rows than numbers between a key's ends: the key repeats, and the span is no count of rows."""
+    bounds = [mark.value for unit in facts.units if unit.kind is UnitKind.RANGE for mark in (*unit.lower, *unit.upper)]
+    if work.rows is None or len(bounds) < 2 or not all(value.lstrip("-").isdigit() for value in bounds):
+        return []
+    span = max(map(int, bounds)) - min(map(int, bounds))
+    inner = sum(unit.rows or 0 for unit in facts.units if unit.kind is UnitKind.RANGE and unit.lower and unit.upper)
+    if span <= 0 or inner <= span:
+        return []
+    name = next(unit.columns[0] for unit in facts.units if unit.kind is UnitKind.RANGE)
+    return [
+        f"{name} repeats: about {inner:,} rows lie among {span:,} values, so {work.rows:,} rows by the catalog are counted, "
+        "not the span of the key."
+    ]
 
 
 def _distinct_values(facts: ExportFacts, work: Work, name: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -35,11 +36,14 @@ from rivet_core.facts import (
     Dimension,
     Evidence,
     ExportFacts,
+    Mark,
     Mode,
     Reason,
     ReasonKind,
     RelationKind,
     Role,
+    Unit,
+    UnitKind,
     ValueSpec,
 )
 from rivet_core.planning.judge import RuleClock, judge_export
@@ -214,6 +218,30 @@ def test_c08_a_leading_key_column_with_few_values_is_shown_and_accepted() -> Non
         warning.startswith("region has about 3 distinct values") and "(region, id) splits further" in warning
         for warning in judgement.diagnostics.warnings
     )
+
+
+def test_s07_a_repeating_key_is_counted_by_its_rows_and_not_by_its_span() -> None:
+    """S07: 100,000 key values, each two or three times: the larger figure counts, and the plan says why."""
+    version = replace(table().columns[0], name="version", generated="")
+    index = replace(table().indexes[0], name="by_version", columns=("version",), unique=False, primary=False)
+    here = table(columns=(version,), indexes=(index,), rows=(rows_of(250_000),), bytes=(bytes_of(250_000 * 100),))
+
+    def mark(value: int) -> Mark:
+        return Mark(column="version", type="bigint", value=str(value))
+
+    edges = [(), *[(mark(place),) for place in range(10_000, 100_000, 10_000)], ()]
+    units = tuple(
+        Unit(index=place, kind=UnitKind.RANGE, columns=("version",), lower=lower, upper=upper, rows=25_000)
+        for place, (lower, upper) in enumerate(pairwise(edges))
+    )
+    judgement = judge(facts(here, spec={"mode": Mode.CHUNKED, "chunk_column": "version"}, units=units))
+    assert judgement.estimated_rows == 250_000
+    assert "RV202" not in codes(judgement)
+    told = [warning for warning in judgement.diagnostics.warnings if warning.startswith("version repeats")]
+    assert told == [
+        "version repeats: about 200,000 rows lie among 80,000 values, so 250,000 rows by the catalog are counted, "
+        "not the span of the key."
+    ]
 
 
 # --- heavy, parallel, confidence ----------------------------------------------------------------------------------------
