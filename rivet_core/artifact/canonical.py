@@ -100,9 +100,16 @@ def _object(pieces: dict[str, bytes]) -> list[bytes]:
 
 
 def write_plan(plan: Plan, path: Path) -> None:
-    """Write the plan atomically: a reader sees the old file or the whole new one."""
-    folder = path.parent
+    """Write the plan atomically: a reader sees the old file or the whole new one.
+
+    A link keeps its place and its target gets the plan; a device or a pipe is written to, never replaced.
+    """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(plan_bytes(plan))
+            return
+        path = Path(os.path.realpath(path))
+        folder = path.parent
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
         try:
             with os.fdopen(descriptor, "wb") as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
@@ -170,3 +171,18 @@ def test_a_written_plan_reads_back_equal(shop: Path) -> None:
     write_plan(plan, shop / "plan.json")
     assert read_plan(shop / "plan.json") == plan
     assert (shop / "plan.json").read_bytes() == plan_bytes(plan)
+
+
+def test_writing_a_plan_replaces_neither_a_link_nor_a_pipe(shop: Path) -> None:
+    plan = planned(shop)
+    link, pipe = shop / "link.json", shop / "pipe"
+    link.symlink_to(shop / "target.json")
+    write_plan(plan, link)
+    assert link.is_symlink()
+    assert read_plan(shop / "target.json") == plan
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_plan(plan, pipe)
+    assert os.read(reader, 1 << 20) == plan_bytes(plan)
+    os.close(reader)
+    assert pipe.is_fifo()
