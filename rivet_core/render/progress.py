@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -15,11 +15,15 @@ from rich.text import Text
 from rivet_core.artifact import Plan
 from rivet_core.facts import Json
 from rivet_core.render.quantities import count, seconds, size
+from rivet_core.render.remaining import Remaining
 from rivet_core.running.events import RunEvent
 
 PLAIN_EVERY_SECONDS = 10.0
 """How often a plain view says how far running exports are."""
 SHOWN_RUNNING = 12
+RECKON_EVERY_SECONDS = 2.0
+"""How often the live view reckons the time to go."""
+ENDS = ("export_finished", "export_failed", "export_skipped")
 
 
 def number(value: Json | None) -> int:
@@ -59,7 +63,7 @@ class _Tally:
             state = self.running[event.export]
             state.rows, state.bytes = number(data.get("rows")), number(data.get("bytes"))
             state.parts = number(data.get("parts"))
-        elif event.kind in ("export_finished", "export_failed", "export_skipped"):
+        elif event.kind in ENDS:
             self.running.pop(event.export, None)
             self.done += event.kind == "export_finished"
             self.failed += event.kind == "export_failed"
@@ -127,9 +131,11 @@ class LiveView:
         self._tally = _Tally(plan)
         self._total = sum(export.status == "planned" for export in plan.exports)
         self._began = time.monotonic()
+        self._remaining: Remaining | None = None
+        self._reckoned, self._to_go = -RECKON_EVERY_SECONDS, ""
         self._console = console or Console(stderr=True)
         self._plain = PlainView(lambda text: self._console.print(Text(text)))
-        self._live = Live(console=self._console, refresh_per_second=4, transient=True, get_renderable=self._draw)
+        self._live = Live(console=self._console, refresh_per_second=4, transient=True, get_renderable=self.draw)
 
     def __enter__(self) -> LiveView:
         self._live.start()
@@ -140,11 +146,17 @@ class LiveView:
 
     def __call__(self, event: RunEvent) -> None:
         """Take one event in."""
+        if event.kind == "campaign_started":
+            data = event.data
+            self._remaining = Remaining(self._tally.plan, max(1, number(data.get("workers"))), str(data.get("policy", "")))
+        elif event.kind in ENDS and self._remaining is not None:
+            self._remaining.ended(event.export)
         self._tally.take(event)
         if event.kind in ("export_failed", "retry", "warning"):
             self._plain(event)
 
-    def _draw(self) -> RenderableType:
+    def draw(self) -> RenderableType:
+        """Return the view as it is now."""
         tally, now = self._tally, time.monotonic()
         head = (
             f"{tally.done + tally.failed + tally.skipped}/{self._total} exports, {count(tally.rows)} rows, "
@@ -152,26 +164,26 @@ class LiveView:
         )
         if tally.failed:
             head += f", {tally.failed} failed"
-        occupancy = self._occupancy()
+        elapsed = {name: now - state.started for name, state in list(tally.running.items())}
+        details = self._details(elapsed, now)
         table = Table(box=None, pad_edge=False, show_header=bool(tally.running))
         for title in ("export", "rows", "read", "rate", "elapsed", "predicted"):
             table.add_column(title, justify="left" if title == "export" else "right")
         for name, state in list(tally.running.items())[:SHOWN_RUNNING]:
-            elapsed = now - state.started
+            spent = now - state.started
             predicted = tally.predicted(name)
             expected = "" if predicted is None else seconds(predicted[0])
-            if predicted is not None and elapsed > predicted[1]:
+            if predicted is not None and spent > predicted[1]:
                 expected += " overdue"
-            rate = f"{size(int(state.bytes / elapsed))}/s" if elapsed > 0.5 and state.bytes else ""
-            table.add_row(name, count(state.rows), size(state.bytes), rate, seconds(elapsed), expected)
-        return Group(Text(head), Text(occupancy), table) if occupancy else Group(Text(head), table)
+            rate = f"{size(int(state.bytes / spent))}/s" if spent > 0.5 and state.bytes else ""
+            table.add_row(name, count(state.rows), size(state.bytes), rate, seconds(spent), expected)
+        return Group(Text(head), Text(details), table) if details else Group(Text(head), table)
 
-    def _occupancy(self) -> str:
-        """Return how many exports run in each group, against its connections."""
-        used: dict[str, int] = {}
-        for name in self._tally.running:
-            export = self._tally.plan.export(name)
-            if export is not None:
-                used[export.source_group] = used.get(export.source_group, 0) + 1
-        groups = self._tally.plan.source_groups
-        return "  ".join(f"{name} {running}/{groups[name].max_connections}" for name, running in sorted(used.items()))
+    def _details(self, elapsed: Mapping[str, float], now: float) -> str:
+        """Return the line below the totals: wave, connections in use, time to go."""
+        left = self._remaining
+        if left is None:
+            return ""
+        if now - self._reckoned >= RECKON_EVERY_SECONDS:
+            self._reckoned, self._to_go = now, left.time_text(elapsed)
+        return "; ".join(filter(None, (left.wave_text(elapsed), left.occupancy_text(elapsed), self._to_go)))
