@@ -26,8 +26,8 @@ _KEYWORD_PASSWORD = re.compile(
     r"(?:^|[\s?&;])(?:password|passwd|pwd|sslpassword|secret|token)\s*=\s*(?P<password>'[^']*'|[^\s&;]*)", re.IGNORECASE
 )
 _SECRET_KEY = re.compile(
-    r"password|passwd|passphrase|secret|token|credential|private_key|account_key|api_key|encryption_key|access_key|connection_string"
-    r"|(?:^|_)(?:pwd|pass|sas)(?:$|_)",
+    r"password|passwd|passphrase|secret|token|credential|private_key|account_key|api[_-]?key|encryption_key|access_key|connection_string"
+    r"|authorization|bearer|(?:^|_)(?:pwd|pass|sas)(?:$|_)|^(?:basic_|proxy_|http_)?auth\Z",
     re.IGNORECASE,
 )
 _NOT_SECRET_KEY = re.compile(r"_(?:env|file|path|id|name|url)\Z", re.IGNORECASE)

@@ -158,6 +158,9 @@ def test_references_are_seen(value: object, holds: bool) -> None:
         ({"tls": {"key_password": "x", "mode": "require"}}, ("tls.key_password",)),
         ({"hosts": ["postgresql://u:p@h/db"]}, ("hosts",)),
         ({"hosts": ["x", {"password": "y"}], "tokens": ["a"]}, ("hosts", "tokens")),
+        ({"auth": "u:p", "Authorization": "x", "bearer": "y", "apikey": "z"}, ("auth", "Authorization", "bearer", "apikey")),
+        ({"headers": {"x-api-key": "x", "accept": "*/*"}}, ("headers.x-api-key",)),
+        ({"author": "x", "auth_method": "scram", "authorization_url": "https://h", "api_key_id": "y", "require_auth": "z"}, ()),
         ({"path": "./out", "bucket": "b", "compass": "north", "database": "tokens"}, ()),
     ],
 )

@@ -37,7 +37,7 @@ from rivet_core.planning.judge import Judgement
 from rivet_core.planning.judging import Verdict, collector_paused, judge_all
 from rivet_core.planning.measure import runs_by_source_bytes
 from rivet_core.planning.request import PlanRequest
-from rivet_core.planning.secrets import without_secrets
+from rivet_core.planning.secrets import options_model, without_secrets
 from rivet_core.planning.split import split_exports, split_hints, splits_of
 from rivet_core.planning.survey import Survey, survey
 from rivet_core.plugins import PluginInfo, Registry, Status
@@ -73,7 +73,7 @@ def _build(config: CampaignConfig, registry: Registry, request: PlanRequest) -> 
         judged = split_exports(judged, splits)
         campaign = assemble(found, judged, registry, asked_waves=asked, policy=policy, config_order=request.config_order)
     campaign = replace(campaign, hints=(*campaign.hints, *hints))
-    entries = _entries(found, judged, campaign, config)
+    entries = _entries(found, judged, campaign, config, registry)
     plan = Plan(
         plan_version=1,
         rivet_version=__version__,
@@ -84,7 +84,7 @@ def _build(config: CampaignConfig, registry: Registry, request: PlanRequest) -> 
         config=ConfigRef(path=str(config.path), sha256=config.sha256),
         plugins=_lock(registry, config, specs, policy),
         seal="",
-        sources=_sources(config, found),
+        sources=_sources(config, found, registry),
         source_groups=_groups(config, found),
         state=PlanState(url=_state(config)),
         fail_fast=config.planning.fail_fast,
@@ -147,12 +147,16 @@ def _bytes_now(judgement: Judgement) -> float | None:
     return next((float(value) for value in known if value is not None), None)
 
 
-def _entries(found: Survey, judged: Sequence[Judged], campaign: Campaign, config: CampaignConfig) -> tuple[ExportPlan, ...]:
+def _entries(
+    found: Survey, judged: Sequence[Judged], campaign: Campaign, config: CampaignConfig, registry: Registry
+) -> tuple[ExportPlan, ...]:
     by_name = {item.name: item for item in judged}
     entries = []
     for subject in found.subjects:
         spec = subject.spec
-        options = without_secrets(spec.destination.options, config=config.path, key=f"exports.{spec.name}.destination")
+        model = options_model(registry, registry.destination(spec.destination.type).record.options)
+        place = f"exports.{spec.name}.destination"
+        options = without_secrets(spec.destination.options, config=config.path, key=place, model=model)
         item = by_name.get(spec.name)
         if item is None:
             entries.append(unplannable_entry(subject, secrets=options))
@@ -162,16 +166,17 @@ def _entries(found: Survey, judged: Sequence[Judged], campaign: Campaign, config
     return tuple(entries)
 
 
-def _sources(config: CampaignConfig, found: Survey) -> dict[str, PlanSource]:
+def _sources(config: CampaignConfig, found: Survey, registry: Registry) -> dict[str, PlanSource]:
     sources = {}
     for name, view in sorted(found.views.items()):
         server = view.catalog.server if view.catalog is not None else None
         source = config.sources[name]
+        model = options_model(registry, registry.source(source.type).record.options)
         group = next(subject.group for subject in found.subjects if subject.spec.source == name)
         sources[name] = PlanSource(
             type=source.type,
             group=source.source_group or (server.address if server is not None and server.address else group),
-            options=without_secrets(source.options, config=config.path, key=f"sources.{name}"),
+            options=without_secrets(source.options, config=config.path, key=f"sources.{name}", model=model),
             observed_at=view.reused_at or (None if server is None else server.observed_at or found.as_of),
             role="unknown" if server is None else str(server.role),
             engine="" if server is None else server.engine,
