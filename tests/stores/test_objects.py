@@ -9,7 +9,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from rivet_core.api import StoreCapabilities, Target
 from rivet_core.errors import BusyError, DestinationError
 from rivet_core.stores import open_store
-from rivet_core.stores.objects import BLOCK
+from rivet_core.stores.objectpart import BLOCK, UPLOADS
 
 
 class Flaky(MemoryFileSystem):
@@ -124,3 +124,39 @@ def test_o04_an_upload_that_fails_is_aborted():
     with store.write("big.bin") as part:
         part.write(b"x" * (2 * BLOCK))
     assert store.size("big.bin") is None
+
+
+@pytest.mark.parametrize("kind", ["file", "memory"])
+def test_a_large_part_on_a_filesystem_without_uploads(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "aside"))
+    (tmp_path / "aside").mkdir()
+    (tmp_path / "out").mkdir()
+    UPLOADS.clear()
+    root = str(tmp_path / "out")
+    capabilities = StoreCapabilities(atomic_replace=True, conditional_put=False, list_after_write=True)
+    filesystem = fsspec.filesystem(kind)
+    store = open_store(Target(filesystem=filesystem, root=root, url_prefix=root, capabilities=capabilities))
+    megabyte = bytes(range(256)) * 4096
+    for key in ("first.bin", "second.bin"):
+        with store.write(key) as part:
+            for _ in range(17):
+                part.write(megabyte)
+            written = part.commit()
+        assert (written.bytes, store.size(key)) == (17 << 20, 17 << 20)
+        assert store.read(key) == megabyte * 17
+    with store.write("given-up.bin") as part:
+        part.write(megabyte * 17)
+    assert [entry.key for entry in store.files("")] == ["first.bin", "second.bin"]
+    assert list((tmp_path / "aside").iterdir()) == []
+
+
+def test_an_earlier_file_stands_when_a_large_one_is_given_up(tmp_path):
+    UPLOADS.clear()
+    capabilities = StoreCapabilities(atomic_replace=True, conditional_put=False, list_after_write=True)
+    store = open_store(
+        Target(filesystem=fsspec.filesystem("file"), root=str(tmp_path), url_prefix=str(tmp_path), capabilities=capabilities)
+    )
+    store.put("part.bin", b"earlier")
+    with store.write("part.bin") as part:
+        part.write(bytes(17 << 20))
+    assert store.read("part.bin") == b"earlier"
