@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rivet_core.api import SourceSession
-from rivet_core.errors import RivetError
+from rivet_core.errors import PluginError, RivetError
 from rivet_core.facts import Capacities, GroupCapacity
 from rivet_core.state.leases import Lease, Leases, Refusal, Slots
 
@@ -60,7 +60,10 @@ class ConnectionBudget:
             self._sessions[source] = session
 
     def reserve(self, name: str, group: str, source: str, count: int, *, heavy: bool = False) -> Reservation | Refusal:
-        """Take lease `name` with `count` connections of the group, or nothing at all; the source may then open them."""
+        """Take lease `name` with `count` connections of the group, or nothing at all; the source may then open them.
+
+        Raises `PluginError` when a source cannot follow; nothing is taken then.
+        """
         with self._lock:
             found = self._groups[group]
             count = min(count, found.capacity.max_connections)
@@ -75,21 +78,32 @@ class ConnectionBudget:
                     self._give_up(found)  # two that wait for each other's spare slots would wait for ever
                 return lease
             taken = [slot for slot in lease.names if slot.startswith(f"slot:{_connections(group)}:")]
+            before = dict(found.allowed)
             found.slots += taken
             found.used[source] = found.used.get(source, 0) + count
-            self._admit(found, source)
+            try:
+                self._admit(found, source)
+            except BaseException:
+                # As if nothing had been asked for; what a source may have open counts as it did.
+                found.used[source] -= count
+                found.allowed = before
+                found.slots = [slot for slot in found.slots if slot not in taken]
+                self._leases.release(lease)
+                raise
             rest = tuple(slot for slot in lease.names if slot not in taken)
             kept = Lease(name=name, names=rest, taken_from=lease.taken_from)
             return Reservation(lease=kept, group=group, source=source, count=count)
 
     def give_back(self, reservation: Reservation) -> None:
         """End a reservation; its connections stay open for whoever is next, unless another process waits for them."""
-        with self._lock:
-            found = self._groups[reservation.group]
-            found.used[reservation.source] -= reservation.count
-            if reservation.group in self._wanted:
-                self._give_up(found)
-        self._leases.release(reservation.lease)
+        try:
+            with self._lock:
+                found = self._groups[reservation.group]
+                found.used[reservation.source] -= reservation.count
+                if reservation.group in self._wanted:
+                    self._give_up(found)
+        finally:
+            self._leases.release(reservation.lease)
 
     def wanted(self, group: str) -> bool:
         """Whether another process waited for connections of the group when somebody last looked."""
@@ -127,21 +141,34 @@ class ConnectionBudget:
             self._limit(source)
 
     def _give_up(self, group: _Group) -> None:
-        """Close what is idle, then free its slots."""
+        """Close what is idle, then free its slots. A source that cannot close keeps the slots of what may be open."""
         if group.spare <= 0:
             return
-        for source, allowed in group.allowed.items():
+        for source, allowed in list(group.allowed.items()):
             used = group.used.get(source, 0)
             if allowed > used:
                 group.allowed[source] = used
-                self._limit(source)
-        kept = sum(group.used.values())
+                try:
+                    self._limit(source)
+                except RivetError:
+                    group.allowed[source] = allowed
+        kept = sum(group.allowed.values())
         freed, group.slots = group.slots[kept:], group.slots[:kept]
-        self._leases.release(Lease(name=freed[0], names=tuple(freed)))
+        if freed:
+            self._leases.release(Lease(name=freed[0], names=tuple(freed)))
 
     def _limit(self, source: str) -> None:
         groups: Iterable[_Group] = self._groups.values()
-        self._sessions[source].limit(sum(group.allowed.get(source, 0) for group in groups))
+        try:
+            self._sessions[source].limit(sum(group.allowed.get(source, 0) for group in groups))
+        except RivetError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise PluginError(
+                f"source {source} failed to limit its connections: {type(error).__name__}: {error}",
+                hint="this is a fault of the source's plugin: report it to its authors",
+                code="plugin_failed",
+            ) from error
 
 
 @contextlib.contextmanager

@@ -52,15 +52,23 @@ class ExportWork:
             try:
                 return self._leased(job, reservation.lease)
             finally:
-                self._budget.give_back(reservation)
+                self._give_back(job, reservation)
         except RivetError as error:
             found = error
-        except Exception as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
             found = InternalError(f"{job.name}: {type(error).__name__}: {error}", hint="this is a bug: please report it")
             found.__cause__ = error
         outcome = ExportOutcome(name=job.name, status=FAILED, error=plain(found))
         self._context.events.emit("export_failed", job.name, **outcome.as_dict())
         return outcome, found
+
+    def _give_back(self, job: Job, reservation: Reservation) -> None:
+        """Let lease and slots go; what fails here cannot change how the export ended, and a stale slot is taken over."""
+        try:
+            self._budget.give_back(reservation)
+        except Exception as error:  # noqa: BLE001 - the outcome stands
+            text = f"its lease could not be given back and goes stale: {type(error).__name__}"
+            self._context.events.emit("warning", job.name, message=text)
 
     def _leased(self, job: Job, lease: Lease) -> tuple[ExportOutcome, RivetError | None]:
         task = self._tasks[job.name]
