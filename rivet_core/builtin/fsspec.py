@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fsspec.core import url_to_fs
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from rivet_core.api import StoreCapabilities, Target
 from rivet_core.errors import ConfigError, DestinationError
@@ -23,7 +23,16 @@ class FsspecOptions(PluginOptions):
         pattern=r"^[A-Za-z][A-Za-z0-9+.-]*(::[^/]+)*://", description="root, such as `gs://bucket` or `sftp://host/dir`"
     )
     path: str = Field("", description="directory below the root; may hold tokens")
-    storage: dict[str, Any] = Field(default_factory=dict, description="options of the filesystem, secrets as references")
+    # What a filesystem calls its secrets is its own affair, so every text counts as one: none enters a plan.
+    storage: dict[str, SecretStr | bool | int | float | list[Any] | dict[str, Any] | None] = Field(
+        default_factory=dict, description="options of the filesystem, secrets as references"
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Return `storage` as the filesystem takes it."""
+        return {
+            name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in self.storage.items()
+        }
 
 
 def open_fsspec(options: FsspecOptions) -> Target:
@@ -33,7 +42,7 @@ def open_fsspec(options: FsspecOptions) -> Target:
         raise ConfigError("local paths have a destination type of their own", hint="write {type: local, path: ...}")
     try:
         fresh = {"use_listings_cache": False, "skip_instance_cache": protocol != "memory"}
-        filesystem, root = url_to_fs(options.url, **{**fresh, **options.storage})
+        filesystem, root = url_to_fs(options.url, **{**fresh, **options.given()})
     except (ImportError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise ConfigError(

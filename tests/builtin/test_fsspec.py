@@ -36,6 +36,12 @@ def test_the_weaker_guarantees_are_declared_and_kept():
         store.replace("current.json", b"3", seen)
 
 
+def test_what_the_filesystem_is_given_is_kept_from_sight():
+    options = FsspecOptions(url="memory://x", storage={"account_key": "s3cret", "retries": 3, "anon": True})
+    assert options.given() == {"account_key": "s3cret", "retries": 3, "anon": True}
+    assert "s3cret" not in repr(options)
+
+
 @pytest.mark.parametrize("url", ["file:///tmp/x", "local:///tmp/x"])
 def test_local_paths_have_their_own_type(url):
     with pytest.raises(ConfigError, match="type of their own"):
