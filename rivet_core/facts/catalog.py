@@ -214,6 +214,8 @@ class InspectItem:
     table: str | None = None
     query: str | None = None
     columns: tuple[str, ...] = ()
+    chunk_columns: tuple[str, ...] = ()
+    """Those that units are cut along: only their histogram bounds are worth a statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

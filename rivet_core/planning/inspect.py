@@ -176,13 +176,21 @@ def _recalled(session: SourceSession, items: Sequence[InspectItem], exports: Seq
 
 def _items(exports: Sequence[ExportSpec]) -> list[InspectItem]:
     columns: dict[str, list[str]] = {}
+    cut: dict[str, list[str]] = {}
     specs: dict[str, ExportSpec] = {}
     for spec in exports:
         named = (spec.cursor_column, spec.cursor_fallback_column, spec.chunk_column, spec.time_column)
         columns.setdefault(item_name(spec), []).extend(name for name in named if name)
+        cut.setdefault(item_name(spec), []).extend([spec.chunk_column] if spec.chunk_column else [])
         specs.setdefault(item_name(spec), spec)
     return [
-        InspectItem(name=name, table=spec.table, query=spec.query, columns=tuple(dict.fromkeys(columns[name])))
+        InspectItem(
+            name=name,
+            table=spec.table,
+            query=spec.query,
+            columns=tuple(dict.fromkeys(columns[name])),
+            chunk_columns=tuple(dict.fromkeys(cut[name])),
+        )
         for name, spec in specs.items()
     ]
 

@@ -18,7 +18,15 @@ from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.failures import translate
 from rivet_postgres.paging import page_sql
 from rivet_postgres.pool import Pool
-from rivet_postgres.relation import Relation, describe, key_types, page_key, select_columns
+from rivet_postgres.relation import (
+    Relation,
+    describe_query_of,
+    describe_tables,
+    key_types,
+    no_such_table,
+    page_key,
+    select_columns,
+)
 from rivet_postgres.snapshot import Snapshots
 from rivet_postgres.stream import Lender, PostgresStream, Reading
 from rivet_postgres.types import TypeCatalog
@@ -51,6 +59,7 @@ class PostgresSession:
         self._keys: dict[Place, Keys] = {}
         self._busy: set[Any] = set()
         self._lock = threading.Lock()
+        self._describing = threading.RLock()
 
     def limit(self, connections: int) -> None:
         """Never hold more than this many connections at once; whoever needs another one waits."""
@@ -134,18 +143,33 @@ class PostgresSession:
         if key not in self._facts:
             name = spec.table if spec.table is not None else spec.export
             columns = (spec.chunk_column,) if spec.chunk_column else ()
-            self.inspect([InspectItem(name=name, table=spec.table, query=spec.query, columns=columns)])
+            item = InspectItem(name=name, table=spec.table, query=spec.query, columns=columns, chunk_columns=columns)
+            self.inspect([item])
         return self._facts[key]
 
-    def _relation(self, spec: ReadSpec, leaf: str, catalog: Catalog | None = None) -> Relation:
+    def _relation(self, spec: ReadSpec, leaf: str) -> Relation:
+        """Return what the spec reads; a first look-up describes every inspected table, since their reads will follow."""
         key = (spec.table, spec.query, leaf)
-        if key not in self._relations:
-            if catalog is not None:
-                self._relations[key] = describe(catalog, self._types, spec, leaf)
-            else:
-                with self._catalog() as own:
-                    self._relations[key] = describe(own, self._types, spec, leaf)
-        return self._relations[key]
+        with self._describing:
+            if key not in self._relations:
+                with self._catalog() as catalog:
+                    self._describe(catalog, spec, leaf)
+            return self._relations[key]
+
+    def _describe(self, catalog: Catalog, spec: ReadSpec, leaf: str) -> None:
+        if spec.query is not None:
+            self._relations[spec.table, spec.query, leaf] = describe_query_of(catalog, self._types, spec)
+            return
+        name = leaf or spec.table or spec.export
+        with self._lock:
+            facts = list(self._facts.items())
+        known = (table for (table, query), found in facts if table is not None and query is None and not found.problem)
+        wanted = [table for table in known if (table, None, "") not in self._relations]
+        found = describe_tables(catalog, self._types, list(dict.fromkeys([name, *wanted])))
+        if name not in found:
+            raise no_such_table(spec, name)
+        self._relations |= {(table, None, ""): found[table] for table in wanted if table in found}
+        self._relations[spec.table, spec.query, leaf] = found[name]
 
     def _look_up_keys(self, spec: ReadSpec, table: TableFacts, column: str) -> Keys:
         """Return what the last inspection said of the key, else ask the statistics, else its two ends."""
@@ -156,8 +180,9 @@ class PostgresSession:
         known = self._keys.get(place, Keys())
         if known.bounds:
             return known
+        relation = self._relation(spec, "")
         with self._catalog() as catalog:
-            return probe_ends(catalog, self._relation(spec, "", catalog), column)
+            return probe_ends(catalog, relation, column)
 
     def _skipped(self, spec: ReadSpec, unit: Unit, relation: Relation, keys: KeyTypes) -> tuple[str, str]:
         """Return what counts the rows that `null_cursor: skip` leaves out, and its name; nothing where there can be none."""

@@ -76,7 +76,7 @@ def test_an_inspection_that_names_the_key_spares_every_further_statement(source)
     for name in names:
         source.execute(f"CREATE TABLE {name}(id int PRIMARY KEY); INSERT INTO {name} SELECT generate_series(1, 1000)")
         source.execute(f"ANALYZE {name}")
-    source.facts(*names, columns=("id",))
+    source.facts(*names, chunk_columns=("id",))
     log = source.database.log.mark()
     for name in names:
         assert len(source.session.units(source.spec(name, mode=Mode.CHUNKED, chunk_size=100), ())) == 10

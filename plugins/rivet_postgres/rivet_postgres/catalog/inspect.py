@@ -39,7 +39,7 @@ def inspect_catalog(
 ) -> CatalogFacts:
     """Return the server and every item: 10 statements for tables, none of them per table.
 
-    One more when a name is missing, and one for the histogram bounds of the columns that items name, kept in `keys`.
+    One more when a name is missing, and one for the histogram bounds of all chunk columns, kept in `keys`.
 
     No items means every relation of the database, for `init`. Queries and named views cost one EXPLAIN each besides.
     """
@@ -94,7 +94,8 @@ def _tables(
 
 def _places(items: Sequence[InspectItem], asked: _Asked, relations: Sequence[Any]) -> list[Place]:
     names = {row.oid: (row.nspname, row.relname) for row in relations}
-    wanted = {(asked.oids[item.name], column): None for item in items if item.name in asked.oids for column in item.columns}
+    cut = [item for item in items if item.chunk_columns and item.name in asked.oids]
+    wanted = {(asked.oids[item.name], column): None for item in cut for column in item.chunk_columns}
     return [(*names[oid], column) for oid, column in wanted if oid in names]
 
 
