@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Table, delete, insert
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.pool import StaticPool
 
 from rivet_core.errors import InternalError, RivetError
 
@@ -36,12 +37,18 @@ class Database:
             raise _failed("read", error) from error
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that writes: all of it or nothing."""
+    def writing(self, *, busy: float | None = None) -> Iterator[Connection]:
+        """A transaction that writes: all of it or nothing.
+
+        With `busy` it waits that many seconds for SQLite's write lock instead of the usual time, and does not queue.
+        """
         if self.read_only:
             raise InternalError("the state was opened for reading only", hint="this is a bug: please report it")
         try:
-            with self._lock, self._engine.connect().execution_options(rivet_write=True) as connection, connection.begin():
+            # One shared connection takes one transaction at a time, however short.
+            queue = self._lock if busy is None or isinstance(self._engine.pool, StaticPool) else contextlib.nullcontext()
+            options = {"rivet_write": True, "rivet_busy": busy}
+            with queue, self._engine.connect().execution_options(**options) as connection, connection.begin():
                 yield connection
         except SQLAlchemyError as error:
             raise _failed("write", error) from error

@@ -2,10 +2,12 @@
 
 A lease is a row with its owner's host, pid and process start time, and a heartbeat every 5 s. It is stale at once when that
 process is gone from this host, else when no heartbeat came for 30 s. Taking a stale lease over names the one it was taken from.
+A state that several hosts share tells the time itself: their clocks may differ by more than that.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -17,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from rivet_core.errors import BusyError, RivetError
@@ -26,6 +28,8 @@ from rivet_core.state.models import LeaseRow
 
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 30.0
+BEAT_BUSY_SECONDS = 5.0
+"""How long a heartbeat waits for the database: with `HEARTBEAT_SECONDS` a third of `STALE_SECONDS`, so that two may fail."""
 POLL_SECONDS = 0.2
 WANTED = "want:"
 """Before the names of leases that say: somebody waits for slots of this resource."""
@@ -122,7 +126,8 @@ class Leases:
         """Return the resources of which other live processes wait for slots."""
         query = select(table(LeaseRow)).where(LeaseRow.name.startswith(WANTED), LeaseRow.owner != self._owner)
         with self._database.reading() as connection:
-            rows = [row for row in connection.execute(query) if not _stale(row)]
+            now = clock(connection)
+            rows = [row for row in connection.execute(query) if not _stale(row, now)]
         return {row.name.removeprefix(WANTED).rpartition("|")[0] for row in rows}
 
     def lost(self, lease: Lease) -> bool:
@@ -154,7 +159,8 @@ class Leases:
         with self._database.writing() as connection:
             query = _FIND if connection.dialect.name == "sqlite" else _FIND.with_for_update()
             rows = {row.name: row for row in connection.execute(query, {"names": names})}
-            live = {row.name: row for row in rows.values() if not _stale(row)}
+            now = clock(connection)
+            live = {row.name: row for row in rows.values() if not _stale(row, now)}
             if name in live:
                 return Refusal(name=name, holder=_holder(live[name]), slots=False)
             chosen = [name]
@@ -164,12 +170,11 @@ class Leases:
                     held = next(live[slot] for slot in candidates if slot in live)
                     return Refusal(name=pool.resource, holder=_holder(held), slots=True)
                 chosen += free
-            self._write(connection, chosen, rows)
+            self._write(connection, chosen, rows, now)
         self._keep(chosen)
         return Lease(name=name, names=tuple(chosen), taken_from=_holder(rows[name]) if name in rows else "")
 
-    def _write(self, connection: Connection, names: list[str], known: Mapping[str, Any]) -> None:
-        now = datetime.now(UTC)
+    def _write(self, connection: Connection, names: list[str], known: Mapping[str, Any], now: datetime) -> None:
         values = {
             "owner": self._owner,
             "host": self._host,
@@ -193,23 +198,32 @@ class Leases:
                 self._thread = threading.Thread(target=self._beat, name="rivet-heartbeat", daemon=True)
                 self._thread.start()
 
+    def beat(self) -> None:
+        """Say that this process is alive, without queueing behind its other writes."""
+        with self._database.writing(busy=BEAT_BUSY_SECONDS) as connection:
+            mine = update(table(LeaseRow)).where(LeaseRow.owner == self._owner)
+            connection.execute(mine.values(heartbeat_at=clock(connection)))
+
     def _beat(self) -> None:
         while not self._stop.wait(HEARTBEAT_SECONDS):
-            try:
-                with self._database.writing() as connection:
-                    connection.execute(
-                        update(table(LeaseRow)).where(LeaseRow.owner == self._owner).values(heartbeat_at=datetime.now(UTC))
-                    )
-            except RivetError:
-                continue  # The next beat tries again; six may be missed before anybody takes over.
+            with contextlib.suppress(RivetError):  # The next beat tries again.
+                self.beat()
 
 
-def _stale(row: Any) -> bool:
+def clock(connection: Connection) -> datetime:
+    """Return the time that everybody who shares the state agrees on: a server's own, for SQLite (one host) this host's."""
+    if connection.dialect.name == "postgresql":
+        found: datetime = connection.execute(text("SELECT clock_timestamp()")).scalar_one()
+        return found.astimezone(UTC)
+    return datetime.now(UTC)
+
+
+def _stale(row: Any, now: datetime) -> bool:
     if row.host == socket.gethostname():
         started = process_started(row.pid)
         if not started or ("unknown" not in (started, row.process_started) and started != row.process_started):
             return True
-    age: float = (datetime.now(UTC) - row.heartbeat_at).total_seconds()
+    age: float = (now - row.heartbeat_at).total_seconds()
     return age > STALE_SECONDS
 
 

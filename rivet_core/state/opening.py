@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, select
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from rivet_core.errors import ConfigError, RivetError
+from rivet_core.references import find_inline_credentials
 from rivet_core.state.models import SCHEMA_VERSION, Base, SchemaRow
 from rivet_core.state.store import StateStore
 
@@ -35,15 +36,23 @@ def open_state(url: str, *, base: Path | None = None) -> StateStore:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
         engine = _engine(place)
-        with engine.connect().execution_options(rivet_write=True) as connection, connection.begin():
-            version = _version(connection)
-            _refuse_newer(version, place)
-            if version is None:
-                Base.metadata.create_all(connection)
-                connection.execute(SchemaRow.__table__.insert().values(id=1, version=SCHEMA_VERSION))  # type: ignore[attr-defined]
+        try:
+            _make(engine, place)
+        except (ProgrammingError, IntegrityError):
+            # Another first run made the tables meanwhile; what is still wrong the second time is no race.
+            _make(engine, place)
     except (OSError, SQLAlchemyError, ImportError) as error:
         raise _cannot_open(place, error) from error
     return StateStore(engine)
+
+
+def _make(engine: Engine, place: URL) -> None:
+    with engine.connect().execution_options(rivet_write=True) as connection, connection.begin():
+        version = _version(connection)
+        _refuse_newer(version, place)
+        if version is None:
+            Base.metadata.create_all(connection)
+            connection.execute(SchemaRow.__table__.insert().values(id=1, version=SCHEMA_VERSION))  # type: ignore[attr-defined]
 
 
 def read_state(url: str, *, base: Path | None = None) -> StateStore:
@@ -84,7 +93,7 @@ def _place(url: str, base: Path | None) -> URL:
         place = make_url(url)
     except ArgumentError as error:
         raise ConfigError(
-            f"state.url is not a database URL: {url.partition('@')[2] or url}",
+            f"state.url is not a database URL: {shown_unparsed(url)}",
             hint='write it as "sqlite:///.rivet/state.db"',
             code="state_url",
         ) from error
@@ -93,6 +102,23 @@ def _place(url: str, base: Path | None) -> URL:
     if place.get_backend_name() == "sqlite" and place.database and place.database != ":memory:" and base is not None:
         place = place.set(database=str(base / place.database))
     return place
+
+
+def shown(place: URL) -> str:
+    """Return a URL for messages: without password, and without query parameters that are secret or look so."""
+    kept = {name: value for name, value in place.query.items() if not _looks_secret(name, value)}
+    return place.set(query=kept).render_as_string()
+
+
+def shown_unparsed(url: str) -> str:
+    """Return what is no URL for messages: nothing before its last `@`, and nothing at all when the rest looks secret."""
+    rest = url.rpartition("@")[2]
+    return "it holds a credential, and is not shown" if find_inline_credentials({"url": rest}) else rest
+
+
+def _looks_secret(name: str, value: str | tuple[str, ...]) -> bool:
+    values = [value] if isinstance(value, str) else list(value)
+    return any(find_inline_credentials({key: text}) for text in values for key in (name, name.replace("-", "_")))
 
 
 def _file(place: URL) -> Path | None:
@@ -122,7 +148,13 @@ def _prepare(connection: Any, record: object) -> None:
 
 def _begin(connection: Connection) -> None:
     # A transaction that will write takes the write lock at its start: upgrading later could fail at once as busy.
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("rivet_write") else "BEGIN")
+    options = connection.get_execution_options()
+    if not options.get("rivet_write"):
+        connection.exec_driver_sql("BEGIN")
+        return
+    # The connection is pooled: who used it last may have waited less.
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {round((options.get('rivet_busy') or BUSY_SECONDS) * 1000)}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _version(connection: Connection) -> int | None:
@@ -134,7 +166,7 @@ def _version(connection: Connection) -> int | None:
 def _refuse_newer(version: int | None, place: URL) -> None:
     if version is not None and version > SCHEMA_VERSION:
         raise ConfigError(
-            f"the state at {place.render_as_string()} is of a newer Rivet (schema {version}, known: {SCHEMA_VERSION})",
+            f"the state at {shown(place)} is of a newer Rivet (schema {version}, known: {SCHEMA_VERSION})",
             hint="upgrade Rivet, or point state.url elsewhere",
             code="state_newer",
         )
@@ -147,7 +179,7 @@ def _cannot_open(place: URL, error: Exception) -> RivetError:
     else:
         hint = "check state.url: the path must be writable, a server reachable"
     detail = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
-    return ConfigError(f"cannot open the state at {place.render_as_string()}: {detail}", hint=hint, code="state_unreachable")
+    return ConfigError(f"cannot open the state at {shown(place)}: {detail}", hint=hint, code="state_unreachable")
 
 
 def _memory(connection: sqlite3.Connection) -> Engine:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import text, update
 
 from rivet_core.errors import BusyError, ConfigError
 from rivet_core.facts import Mark, Unit, UnitKind
-from rivet_core.state import Lease, PartRecord, RunStart, Slots, UnitRecord, open_state, read_state
+from rivet_core.state import Lease, PartRecord, RunStart, Slots, UnitRecord, leases, open_state, read_state
+from rivet_core.state.database import table
+from rivet_core.state.models import LeaseRow
 
 CURSOR = (Mark(column="id", type="bigint", value="9007199254740993"),)
 
@@ -58,6 +61,41 @@ def test_a_run_from_start_to_history(url):
         assert state.snapshot("shop").data == {"ключ": 1}
 
 
+def test_first_runs_that_race_all_open_the_state(url):
+    with ThreadPoolExecutor(6) as pool:
+        stores = list(pool.map(lambda _: open_state(url), range(6)))
+    for store in stores:
+        assert store.cursors() == {}
+        store.close()
+
+
+class Tomorrow(datetime):
+    """The clock of a host that is a day ahead."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return datetime.now(tz) + timedelta(days=1)
+
+
+def test_the_servers_clock_decides_what_is_stale(url, monkeypatch):
+    with open_state(url) as first, open_state(url) as second:
+        first.leases.acquire("export:orders")
+        monkeypatch.setattr(leases, "datetime", Tomorrow)
+        with first._database.writing() as connection:
+            connection.execute(update(table(LeaseRow)).values(host="elsewhere"))
+        assert not isinstance(second.leases.attempt("export:orders"), Lease)
+        first.leases.beat()
+        with first._database.reading() as connection:
+            age = (
+                leases.clock(connection)
+                - connection.execute(text("SELECT heartbeat_at::timestamptz FROM rivet_lease")).scalar()
+            )
+        assert timedelta(0) <= age < timedelta(seconds=leases.STALE_SECONDS)
+        with first._database.writing() as connection:
+            connection.execute(text("UPDATE rivet_lease SET heartbeat_at = (now() - interval '31 s')::text"))
+        assert isinstance(second.leases.attempt("export:orders"), Lease)
+
+
 def test_of_many_that_want_a_lease_one_has_it(url):
     stores = [open_state(url) for _ in range(6)]
     slots = (Slots(resource="connections:db", capacity=2, count=1),)
@@ -74,8 +112,18 @@ def test_of_many_that_want_a_lease_one_has_it(url):
         assert state.leases.holders() == {}
 
 
-def test_an_unreachable_server_is_a_clear_error_without_the_password():
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql://rivet:geheim@127.0.0.1:1/state",
+        "postgresql://rivet@127.0.0.1:1/state?password=geheim&connect_timeout=3",
+        "postgresql://rivet@127.0.0.1:1/state?sslpassword=geheim",
+        "postgresql:/rivet:x@geheim@127.0.0.1:1/state",
+        "host=127.0.0.1 password=geheim",
+    ],
+)
+def test_an_unreachable_server_is_a_clear_error_without_the_password(place):
     for opener in (open_state, read_state):
         with pytest.raises(ConfigError) as caught:
-            opener("postgresql://rivet:geheim@127.0.0.1:1/state")
-        assert "geheim" not in caught.value.message
+            opener(place)
+        assert "geheim" not in caught.value.message + caught.value.hint

@@ -7,17 +7,20 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
-from rivet_core.errors import BusyError, ConfigError, InternalError
+from rivet_core.errors import BusyError, ConfigError, InternalError, RivetError
 from rivet_core.facts import Mark, Unit, UnitKind
 from rivet_core.state import Event, Lease, Metric, PartRecord, Refusal, RunStart, Slots, UnitRecord, open_state, read_state
 from rivet_core.state.database import table
+from rivet_core.state.leases import BEAT_BUSY_SECONDS, HEARTBEAT_SECONDS, STALE_SECONDS
 from rivet_core.state.models import SCHEMA_VERSION, LeaseRow
+from rivet_core.state.opening import BUSY_SECONDS
 
 URL = "sqlite:///.rivet/state.db"
 AT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -165,6 +168,27 @@ def test_a_lease_from_elsewhere_is_stale_after_half_a_minute(state, tmp_path):
                 connection.execute(update(table(LeaseRow)).values(host="elsewhere", heartbeat_at=moment))
             assert isinstance(other.leases.attempt("export:orders"), Lease) is taken
         assert state.leases.lost(lease)
+
+
+def test_a_heartbeat_waits_its_own_short_time_and_never_in_the_queue(state, tmp_path):
+    state.leases.acquire("export:orders")
+    database = state._database
+    with database.reading() as connection:
+        before = connection.execute(select(LeaseRow.heartbeat_at)).scalar()
+    with database._lock:
+        state.leases.beat()
+    with database.reading() as connection:
+        assert connection.execute(select(LeaseRow.heartbeat_at)).scalar() > before
+    assert STALE_SECONDS >= 3 * (HEARTBEAT_SECONDS + BEAT_BUSY_SECONDS)
+    with closing(sqlite3.connect(tmp_path / ".rivet/state.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with pytest.raises(RivetError, match="locked"), database.writing(busy=0.2):
+            pass
+        assert 0.1 < time.monotonic() - began < 5
+        other.execute("ROLLBACK")
+    with database.writing() as connection:
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == BUSY_SECONDS * 1000
 
 
 def test_slots_are_counted_over_all_processes(state, tmp_path):
