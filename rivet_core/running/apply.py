@@ -147,10 +147,10 @@ def _run(
 
     def stopped(name: str, code: int) -> None:
         context.stop.request(name, code)
-        for executor in active:
-            executor.wake()
         while True:  # a statement may begin just now, on its way when the first cancel came
             connections.cancel()
+            for executor in list(active):
+                executor.wake()
             if over.wait(CANCEL_AGAIN_SECONDS):
                 return
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from rivet_core.errors import IntegrityError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
+from rivet_core.running.continuity import subject_of
 from rivet_core.running.drift import schema_fingerprint
 from rivet_core.running.manifest import Manifest, ManifestPart, window_of
 from rivet_core.running.position import furthest
@@ -35,7 +37,14 @@ def describe(run: RunFacts, records: Sequence[UnitRecord]) -> Manifest:
     """
     spec = run.task.spec
     units = {unit.index: unit for unit in run.units}
-    schema = next((record.schema for record in records if record.schema), ())
+    schemas = {schema_fingerprint(record.schema): record.schema for record in records if record.schema}
+    if len(schemas) > 1:
+        raise IntegrityError(
+            f"{spec.name}: the units of this run have different columns",
+            hint="the table was altered after the run was broken off: run it again without --resume",
+            code="schema_changed",
+        )
+    schema = next(iter(schemas.values()), ())
     fingerprint = schema_fingerprint(schema)
     incremental = spec.mode is Mode.INCREMENTAL
     again = [unit for unit in run.units if unit.kind is UnitKind.CURSOR and unit.lower and unit.lower_inclusive]
@@ -65,5 +74,6 @@ def describe(run: RunFacts, records: Sequence[UnitRecord]) -> Manifest:
         counts=dict(counts),
         drift=run.drift,
         days=tuple(dict.fromkeys(window_of(unit) for unit in run.units if window_of(unit))),
+        subject=subject_of(spec),
         has_nulls=incremental and any(unit.kind is UnitKind.NULLS for unit in run.units),
     )

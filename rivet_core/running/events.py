@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -40,9 +41,15 @@ class RunEvent:
 
 Sink: TypeAlias = Callable[[RunEvent], None]
 
+MOST_WAITING = 1000
+"""Events that wait for a slow sink before `progress` is left out; what it says comes again with the next one."""
+
 
 class Events:
-    """Hands events to the sink one at a time, from whatever thread they come.
+    """Hands events to the sink one at a time and in order, from whatever thread they come.
+
+    While the sink is busy with one thread's event, others leave theirs in the queue and go on: a sink that blocks holds up one
+    thread, never those that want to stop. `campaign_finished` waits until everything was handed on.
 
     A sink that fails (its reader went away, its disk is full) stops no export: a worker that died of it would leave the
     others waiting for ever. The first such error is raised when the campaign has finished, in the campaign's own thread.
@@ -51,17 +58,27 @@ class Events:
     def __init__(self, sink: Sink | None) -> None:
         self._sink = sink
         self._lock = threading.Lock()
+        self._waiting: deque[RunEvent] = deque()
         self._failure: Exception | None = None
 
     def emit(self, kind: str, export: str = "", **data: Json) -> RunEvent:
         """Record an event now. Raises only for `campaign_finished`: what the sink first failed with."""
         event = RunEvent(kind=kind, at=datetime.now(UTC), export=export, data=data)
-        if self._sink is not None:
-            with self._lock:
+        last = kind == "campaign_finished"
+        if self._sink is not None and not (kind == "progress" and len(self._waiting) > MOST_WAITING):
+            self._waiting.append(event)
+            while self._waiting and self._lock.acquire(blocking=last):
                 try:
-                    self._sink(event)
-                except Exception as error:  # noqa: BLE001 - whatever a sink does, the exports go on
-                    self._failure = self._failure or error
-        if kind == "campaign_finished" and self._failure is not None:
+                    self._hand_on(self._sink)
+                finally:
+                    self._lock.release()
+        if last and self._failure is not None:
             raise self._failure
         return event
+
+    def _hand_on(self, sink: Sink) -> None:
+        while self._waiting:
+            try:
+                sink(self._waiting.popleft())
+            except Exception as error:  # noqa: BLE001 - whatever a sink does, the exports go on
+                self._failure = self._failure or error

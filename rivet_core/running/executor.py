@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping
 
 from rivet_core.errors import RivetError
-from rivet_core.facts import Job
+from rivet_core.facts import Job, Json
 from rivet_core.running.breaker import Breaker
 from rivet_core.running.connections import Cause, destination_key
 from rivet_core.running.extract import RunContext
@@ -32,6 +33,7 @@ class Executor:
         self._fail_fast = fail_fast
         self._changed = threading.Condition()
         self._breaker = Breaker()
+        self._news: deque[tuple[str, str, dict[str, Json]]] = deque()
         self.outcomes: dict[str, ExportOutcome] = {}
         self.order: list[str] = []
         self.shared_causes: list[str] = []
@@ -63,6 +65,7 @@ class Executor:
         why = self._context.stop.why or self._dispatcher.drained or "interrupted"
         for job in self._dispatcher.waiting_jobs():
             self.outcomes[job.name] = ExportOutcome(name=job.name, status=NOT_STARTED, reason=f"not started: {why}")
+        self._tell()
 
     def wake(self) -> None:
         """Let waiting workers look again, after a stop was requested."""
@@ -75,17 +78,20 @@ class Executor:
         with self._changed:
             for cause, error in causes.items():
                 self._close_off(cause, error)
+        self._tell()
 
     def refuse(self, name: str, error: RivetError) -> None:
         """Record that an export fails before it starts, and skip what depends on it."""
         with self._changed:
             self._take_out(name, ExportOutcome(name=name, status=FAILED, error=plain(error)))
-            self._context.events.emit("export_failed", name, **self.outcomes[name].as_dict())
+            self._news.append(("export_failed", name, self.outcomes[name].as_dict()))
+        self._tell()
 
     def skip(self, name: str, because: str) -> None:
         """Record that an export is skipped because another one was not done."""
         with self._changed:
             self._take_out(name, ExportOutcome(name=name, status=SKIPPED, reason=f"skipped because of {because}"))
+        self._tell()
 
     def _serve(self) -> None:
         while True:
@@ -100,6 +106,7 @@ class Executor:
             with self._changed:
                 self.end(job, outcome, error, time.monotonic() - began)
                 self._changed.notify_all()
+            self._tell()
 
     def end(self, job: Job, outcome: ExportOutcome, error: RivetError | None, seconds: float) -> None:
         """Record how a running job ended, and what follows for the others. Workers hold the lock around it."""
@@ -132,7 +139,7 @@ class Executor:
             self._take_out(export, outcome)
         if left or cause[0] in ("source", "destination"):
             self.shared_causes.append(f"{message}: {len(left)} export{'' if len(left) == 1 else 's'} not started")
-            self._context.events.emit("warning", message=self.shared_causes[-1])
+            self._news.append(("warning", "", {"message": self.shared_causes[-1]}))
 
     def _take_out(self, name: str, outcome: ExportOutcome) -> None:
         taken = self._dispatcher.skip(name, outcome.reason or outcome.status)
@@ -145,7 +152,16 @@ class Executor:
 
     def _skipped(self, name: str, because: str) -> None:
         self.outcomes[name] = ExportOutcome(name=name, status=SKIPPED, reason=f"skipped because of {because}")
-        self._context.events.emit("export_skipped", name, reason=self.outcomes[name].reason)
+        self._news.append(("export_skipped", name, {"reason": self.outcomes[name].reason}))
+
+    def _tell(self) -> None:
+        """Hand on what happened, without the lock: a sink may block for as long as it likes."""
+        while self._news:
+            try:
+                kind, name, data = self._news.popleft()
+            except IndexError:  # another thread was faster
+                return
+            self._context.events.emit(kind, name, **data)
 
     def _causes(self, name: str) -> tuple[Cause, ...]:
         task = self._tasks[name]

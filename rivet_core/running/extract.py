@@ -18,6 +18,7 @@ from rivet_core.api import ConsistentSession, SourceSession
 from rivet_core.errors import InternalError, PlanRefused, RivetError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.running import faults
+from rivet_core.running.continuity import check_continuity
 from rivet_core.running.describe import RunFacts, describe
 from rivet_core.running.events import Events
 from rivet_core.running.gates import observed
@@ -26,7 +27,7 @@ from rivet_core.running.outcome import ExportOutcome
 from rivet_core.running.publish import Dataset
 from rivet_core.running.quality import check_quality
 from rivet_core.running.reading import UnitReader
-from rivet_core.running.resume import check_stream, narrowed, roll_forward, take_up
+from rivet_core.running.resume import check_stream, roll_forward, take_up
 from rivet_core.running.retry import Budget, Retrier
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
@@ -104,6 +105,8 @@ class ExportRun:
             if current is not None and current.plan_id == task.plan_id:
                 return self._verdict.already(current)
         cursor = self._cursor(current)
+        if not self._dataset.store.target.capabilities.stream:
+            check_continuity(task, current, cursor, self._dataset.store.url(task.layout.current))
         check_stream(task, self._dataset.store, self._units)
         self._start(cursor)
         before = self._dataset.manifest(current.members[-1]).schema if current and current.members else ()
@@ -161,8 +164,9 @@ class ExportRun:
         if cursor == task.cursor_snapshot:
             return cursor
         if current is not None and current.cursor_after == cursor and current.cursor_before == task.cursor_snapshot and cursor:
-            # The plan was made from a state that had missed the last commit. Reading from its end is exact.
-            self._units = narrowed(task.units, cursor)
+            # The plan was made from a state that had missed the last commit. Only the source knows how to go on from there:
+            # ties at the cursor, a lookback and rows without a cursor are its business.
+            self._units = self._session.units(task.reading, cursor)
             return cursor
         if self._context.force:
             self._warn("the cursor moved after the plan was made; --force went on with the plan's")

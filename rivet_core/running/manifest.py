@@ -70,6 +70,8 @@ class Manifest:
     drift: tuple[str, ...] = ()
     days: tuple[str, ...] = ()
     has_nulls: bool = False
+    subject: str = ""
+    """What identifies the rows: source, table or query."""
 
     @property
     def rows(self) -> int:
@@ -116,6 +118,8 @@ class Current:
     cursor_after: tuple[Mark, ...] | None = None
     rows: int = 0
     bytes: int = 0
+    subject: str = ""
+    """What identifies the rows: source, table or query."""
 
 
 def window_of(unit: Unit) -> str:

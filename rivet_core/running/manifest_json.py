@@ -61,6 +61,7 @@ def manifest_bytes(manifest: Manifest, key: str) -> bytes:
         "counts": dict(manifest.counts),
         "drift": list(manifest.drift),
         "days": list(manifest.days),
+        "subject": manifest.subject,
         "has_nulls": manifest.has_nulls,
         "parts": parts,
     }
@@ -107,6 +108,7 @@ def read_manifest(data: bytes, key: str) -> Manifest:
             drift=tuple(found["drift"]),
             days=tuple(found["days"]),
             has_nulls=found["has_nulls"],
+            subject=found.get("subject", ""),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise _damaged(key) from error
@@ -124,6 +126,7 @@ def current_bytes(current: Current) -> bytes:
         "committed_at": current.committed_at,
         "rows": current.rows,
         "bytes": current.bytes,
+        "subject": current.subject,
         "cursor_before": _marks(current.cursor_before),
         "cursor_after": None if current.cursor_after is None else _marks(current.cursor_after),
         "manifests": [
@@ -163,6 +166,7 @@ def read_current(data: bytes, key: str) -> Current:
         }
         return Current(
             **plain,
+            subject=found.get("subject", ""),
             members=members,
             cursor_before=_from(found["cursor_before"]),
             cursor_after=None if found["cursor_after"] is None else _from(found["cursor_after"]),

@@ -111,6 +111,7 @@ class Dataset:
             members=(*kept, member),
             cursor_before=manifest.cursor_before,
             cursor_after=manifest.cursor_after,
+            subject=manifest.subject,
         )
         return self._counted(current, {key: manifest}, set(previous.members if previous else ()))
 

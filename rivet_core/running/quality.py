@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,17 @@ from rivet_core.running.statistics import null_counts
 from rivet_core.state import PartRecord
 
 MAX_ENTRIES = 10_000_000
-"""Distinct values tracked per column without `unique_max_entries`: about 700 MB of set, the most one export may take for it."""
+"""Distinct values tracked per column without `unique_max_entries`: about 700 MB of set. Units read side by side have one each
+until they end.
+"""
+
+
+@dataclass(slots=True)
+class Hashes:
+    """What one unit's try has seen of each column: distinct hashes, and how many values were there before."""
+
+    seen: dict[str, set[int]] = field(default_factory=dict)
+    repeated: dict[str, int] = field(default_factory=dict)
 
 
 class Uniqueness:
@@ -39,23 +50,32 @@ class Uniqueness:
         self.given_up: set[str] = set()
         self._lock = threading.Lock()
 
-    def pending(self) -> list[tuple[str, list[int]]]:
+    def pending(self) -> Hashes:
         """Return a fresh collection for one unit's try; only `take` counts it, so a retried unit is not counted twice."""
-        return []
+        return Hashes(seen={name: set() for name in self.columns}, repeated=dict.fromkeys(self.columns, 0))
 
-    def collect(self, batch: pa.RecordBatch, into: list[tuple[str, list[int]]]) -> None:
-        """Hash a batch's values."""
+    def collect(self, batch: pa.RecordBatch, into: Hashes) -> None:
+        """Hash a batch's values. A column with more than the limit is given up here and now, whatever its unit still holds."""
         for name in self.columns:
+            mine = into.seen[name]
             if name in self.given_up:
+                mine.clear()
                 continue
             column = batch.column(name)
             text = field_text(column.filter(pc.is_valid(column))).cast(pa.large_binary())
-            into.append((name, [xxhash.xxh3_64_intdigest(value) for value in text.to_pylist()]))
+            before = len(mine)
+            mine.update(xxhash.xxh3_64_intdigest(value) for value in text.to_pylist())
+            into.repeated[name] += len(text) - (len(mine) - before)
+            if len(mine) + len(self._seen[name]) > self._limit:
+                self._give_up(name, into)
 
-    def take(self, collected: list[tuple[str, list[int]]]) -> None:
+    def take(self, collected: Hashes) -> None:
         """Count a finished unit's values in."""
         with self._lock:
-            for name, hashes in collected:
+            for name, hashes in collected.seen.items():
+                self.repeated[name] += collected.repeated[name]
+                if name in self.given_up:
+                    continue
                 seen = self._seen[name]
                 before = len(seen)
                 seen.update(hashes)
@@ -63,6 +83,15 @@ class Uniqueness:
                 if len(seen) > self._limit:
                     self.given_up.add(name)
                     seen.clear()
+
+    def _give_up(self, name: str, into: Hashes) -> None:
+        """Let go of a column's values; what already repeats stays a breach."""
+        with self._lock:
+            common = len(into.seen[name] & self._seen[name])
+            into.repeated[name] += common
+            into.seen[name].clear()
+            self._seen[name].clear()
+            self.given_up.add(name)
 
 
 def check_quality(spec: ExportSpec, rows: int, parts: Sequence[PartRecord], unique: Uniqueness | None) -> list[str]:

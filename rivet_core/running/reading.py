@@ -99,7 +99,7 @@ class UnitReader:
     def _write(self, unit: Unit, stream: RecordStream, added: AddedColumns) -> UnitRecord:
         writer = UnitWriter(self._store, self._task.spec, added.schema, unit.index, self._key(unit))
         unique = self.unique
-        hashes = unique.pending() if unique else []
+        hashes = unique.pending() if unique and unique.columns else None
         refused = (
             unit.kind is UnitKind.NULLS
             and self._task.spec.mode is Mode.INCREMENTAL
@@ -117,7 +117,7 @@ class UnitReader:
                         hint="fill the column, or set null_cursor: include (or skip)",
                         code="null_cursor",
                     )
-                if unique and unique.columns:
+                if unique and hashes:
                     unique.collect(batch, hashes)
                 writer.write(added.extend(batch))
                 delivered += batch.num_rows
@@ -134,7 +134,7 @@ class UnitReader:
             raise InternalError(
                 f"{self._task.name}: {delivered} rows were read and {written} written", hint="please report this bug"
             )
-        if unique:
+        if unique and hashes:
             unique.take(hashes)
         return UnitRecord(
             unit=unit.index,

@@ -6,7 +6,7 @@ state is told, cursor included (I3). A process can die between any two; what is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from rivet_core.errors import ConfigError
@@ -70,11 +70,6 @@ def check_stream(task: ExportTask, store: Store, units: tuple[Unit, ...]) -> Non
     if len(units) > 1 or task.spec.partition_by or task.spec.max_file_size:
         hint = "set null_cursor: skip or fail" if nulls else "use mode full without them, or write to a directory"
         raise ConfigError(f"{task.name} {why}, and stdout takes one file", hint=hint, code="stdout_units")
-
-
-def narrowed(units: tuple[Unit, ...], cursor: tuple[Mark, ...]) -> tuple[Unit, ...]:
-    """Return the units with the cursor unit beginning at `cursor`: what lies before it is committed already."""
-    return tuple(replace(unit, lower=cursor) if unit.kind is UnitKind.CURSOR else unit for unit in units)
 
 
 def take_up(task: ExportTask, state: StateStore, store: Store, cursor: tuple[Mark, ...]) -> Continuation | None:

@@ -45,7 +45,11 @@ class Verdict:
                 outcome, rows=manifest.rows, bytes=manifest.bytes, parts=len(manifest.parts), delivery=manifest.delivery
             )
         faults.point("before_metric")
-        self._grade(outcome)
+        try:
+            self._grade(outcome)
+        except Exception as error:  # noqa: BLE001 - the rows are committed; a grade that is lost takes nothing back
+            lost = f"the run is committed, but its grade could not be kept: {type(error).__name__}"
+            outcome = replace(outcome, warnings=(*outcome.warnings, lost))
         faults.point("after_metric")
         return self._told("export_finished", outcome)
 

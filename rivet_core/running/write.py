@@ -28,6 +28,9 @@ QUEUE_BYTES = 32 << 20
 MAX_OPEN_PARTITIONS = 128
 """Partitions of one unit that are written side by side; beyond it the fullest one is closed and continued in a new part."""
 
+MAX_HELD_BYTES = 256 << 20
+"""Arrow bytes that one unit's open partitions hold back together for their row groups; beyond it the largest is written out."""
+
 
 class PartFile(Protocol):
     """A file format's writer over one part."""
@@ -153,6 +156,7 @@ class Encoder:
                 part.hold(piece)
                 if part.held_bytes >= self._group_bytes or (self._group_rows and part.held_rows >= self._group_rows):
                     self._flush(part)
+            self._bound()
 
     def finish(self) -> tuple[PartRecord, ...]:
         """Close every open part."""
@@ -170,6 +174,13 @@ class Encoder:
         for part in self._open.values():
             part.file.abandon()
         self._open.clear()
+
+    def _bound(self) -> None:
+        held = sum(part.held_bytes for part in self._open.values())
+        while held > max(MAX_HELD_BYTES, self._group_bytes):
+            largest = max(self._open.values(), key=lambda part: part.held_bytes)
+            held -= largest.held_bytes
+            self._flush(largest)
 
     def _pieces(self, rows: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Cut a batch where it passes the row group's limit, so that a small `max_file_size` or row count holds."""

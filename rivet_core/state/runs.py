@@ -32,6 +32,8 @@ _END = (
         }
     )
 )
+# What came to the state as committed stays so, whatever goes wrong afterwards.
+_END_WITHOUT_COMMIT = _END.where(RunRow.status != "succeeded")
 _ADD_UNIT = insert(table(UnitRow))
 _ADD_PART = insert(table(PartRow))
 _FORGET_UNITS = delete(table(UnitRow)).where(UnitRow.run_id == bindparam("id"))
@@ -167,7 +169,7 @@ class Runs:
         """Close a run that did not commit. Its units stay, so that it can be resumed."""
         with self._database.writing() as connection:
             connection.execute(
-                _END,
+                _END_WITHOUT_COMMIT,
                 {
                     "id": run_id,
                     "status": status,
