@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
 
 from rivet_core.errors import ConfigError, SourceError
 from rivet_core.facts import ReadSpec, TypeKind, Unit, UnitKind
@@ -59,22 +61,34 @@ class Selection:
     key: tuple[tuple[str, str, int], ...] = ()
 
 
-def describe(catalog: Catalog, types: TypeCatalog, spec: ReadSpec, relation: str = "") -> Relation:
-    """Look up what the spec reads; `relation` narrows it to one leaf. Raises `SourceError` when there is no such table."""
+def describe_query_of(catalog: Catalog, types: TypeCatalog, spec: ReadSpec) -> Relation:
+    """Look up what the spec's query gives."""
     with catalog.transaction():
-        if spec.query is not None:
-            columns = describe_query(catalog, types, spec.query)
-            return Relation(source=derived_table(POSTGRES, spec.query), columns=columns, label=f"the query of {spec.export}")
-        name = parse_name(relation or spec.table or spec.export)
-        rows = catalog.fetch(DESCRIBE, {"schema": name.schema, "name": name.relation})
-        if not rows:
-            raise SourceError(
-                f"{spec.export}: there is no table {relation or spec.table}",
-                hint="check the name and the schema; names are case-sensitive here",
-                sqlstate="42P01",
-                error_class="missing",
-            )
+        columns = describe_query(catalog, types, spec.query or "")
+        return Relation(source=derived_table(POSTGRES, spec.query or ""), columns=columns, label=f"the query of {spec.export}")
+
+
+def describe_tables(catalog: Catalog, types: TypeCatalog, texts: Sequence[str]) -> dict[str, Relation]:
+    """Look up tables by the names that people write, all in one statement; those that do not exist are left out."""
+    names = [parse_name(text) for text in texts]
+    with catalog.transaction():
+        rows = catalog.fetch(DESCRIBE, {"schemas": [n.schema for n in names], "names": [n.relation for n in names]})
         catalog.learn_types(types, [row.atttypid for row in rows])
+    grouped = groupby(rows, key=lambda row: int(row.place))
+    return {texts[place - 1]: _table(list(columns)) for place, columns in grouped}
+
+
+def no_such_table(spec: ReadSpec, name: str) -> SourceError:
+    """Return the error of a table that does not exist."""
+    return SourceError(
+        f"{spec.export}: there is no table {name}",
+        hint="check the name and the schema; names are case-sensitive here",
+        sqlstate="42P01",
+        error_class="missing",
+    )
+
+
+def _table(rows: Sequence[Any]) -> Relation:
     first = rows[0]
     table = TableName(first.nspname, first.relname)
     # Inheriting tables are exported on their own; a hypertable's chunks are nothing but its rows.

@@ -319,3 +319,14 @@ def test_several_threads_read_at_once(source):
         thread.join(60)
     assert counts == [50_000] * 5
     assert len(backends(source)) <= 3
+
+
+def test_the_tables_of_a_campaign_are_described_at_once(source):
+    source.execute("CREATE TABLE a(id int PRIMARY KEY); CREATE TABLE b(id int PRIMARY KEY); CREATE VIEW c AS SELECT 1 AS x")
+    source.session.limit(1)
+    source.facts("a", "b", "c")
+    log = source.database.log.mark()
+    for name in ("a", "b", "c"):
+        source.full(name)
+    assert sum("pg_attribute" in sql and "WITH ORDINALITY" in sql for sql in log.statements()) == 1
+    assert len({entry.pid for entry in log.entries() if "FROM ONLY" in entry.text or "rivet_row" in entry.text}) == 1

@@ -145,8 +145,8 @@ FROM pg_catalog.pg_stat_database d LEFT JOIN pg_catalog.pg_stat_database_conflic
 WHERE d.datname = current_database()"""
 
 DESCRIBE = """
-SELECT n.nspname, c.relname, c.relkind::text AS relkind, a.attname, a.attnum, a.atttypid, a.atttypmod, a.attndims, a.attnotnull,
-  format_type(a.atttypid, a.atttypmod) AS source_type, e.description AS comment,
+SELECT w.place, n.nspname, c.relname, c.relkind::text AS relkind, a.attname, a.attnum, a.atttypid, a.atttypmod, a.attndims,
+  a.attnotnull, format_type(a.atttypid, a.atttypmod) AS source_type, e.description AS comment,
   EXISTS (SELECT FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class k ON k.oid = i.inhrelid
           JOIN pg_catalog.pg_namespace s ON s.oid = k.relnamespace
           WHERE i.inhparent = c.oid AND s.nspname = '_timescaledb_internal') AS hypertable,
@@ -159,17 +159,18 @@ SELECT n.nspname, c.relname, c.relkind::text AS relkind, a.attname, a.attnum, a.
                      JOIN pg_catalog.pg_attribute k ON k.attrelid = c.oid AND k.attnum = x.indkey[p.place]
                      JOIN pg_catalog.pg_opclass o ON o.oid = x.indclass[p.place]
                      WHERE NOT k.attnotnull OR NOT o.opcdefault OR k.attcollation <> x.indcollation[p.place])) AS unique_keys
-FROM pg_catalog.pg_class c
+FROM unnest(%(schemas)s::text[], %(names)s::text[]) WITH ORDINALITY AS w(schema, name, place)
+CROSS JOIN LATERAL (
+  SELECT k.oid FROM pg_catalog.pg_class k JOIN pg_catalog.pg_namespace s ON s.oid = k.relnamespace
+  WHERE k.relname = w.name AND k.relkind IN ('r', 'p', 'v', 'm', 'f')
+    AND CASE WHEN w.schema <> '' THEN s.nspname = w.schema ELSE s.nspname = ANY (current_schemas(false)) END
+  ORDER BY array_position(current_schemas(false), s.nspname) LIMIT 1) AS found
+JOIN pg_catalog.pg_class c ON c.oid = found.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 LEFT JOIN pg_catalog.pg_description e
   ON e.objoid = c.oid AND e.classoid = 'pg_catalog.pg_class'::regclass AND e.objsubid = a.attnum
-WHERE c.oid = (
-  SELECT k.oid FROM pg_catalog.pg_class k JOIN pg_catalog.pg_namespace s ON s.oid = k.relnamespace
-  WHERE k.relname = %(name)s AND k.relkind IN ('r', 'p', 'v', 'm', 'f')
-    AND CASE WHEN %(schema)s <> '' THEN s.nspname = %(schema)s ELSE s.nspname = ANY (current_schemas(false)) END
-  ORDER BY array_position(current_schemas(false), s.nspname) LIMIT 1)
-ORDER BY a.attnum"""
+ORDER BY w.place, a.attnum"""
 
 BOUNDS = """
 SELECT DISTINCT ON (s.schemaname, s.tablename, s.attname) s.schemaname, s.tablename, s.attname,
