@@ -191,3 +191,19 @@ def test_a_destination_error_is_seen_through_arrow(store, monkeypatch):
     with pytest.raises(DestinationError, match="no space left") as caught:
         write(store, spec(), batch)
     assert caught.value.error_class == "full"
+
+
+def test_open_partitions_hold_a_bounded_number_of_bytes_together(store, monkeypatch):
+    monkeypatch.setattr("rivet_core.running.write.MAX_HELD_BYTES", 100_000)
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=number) for number in range(40)]
+    batch = pa.record_batch({"day": pa.array(days * 50), "text": pa.array(["x" * 20] * 2000)})
+    export = spec(partition_by=("day",), parquet={"target_row_group_mb": 0.05})
+    encoder = Encoder(store, export, batch.schema, 0, lambda partition, part: f"{partition}/part-{part:03}.parquet")
+    most = 0
+    for _ in range(10):
+        encoder.add(batch)
+        most = max(most, sum(part.held_bytes for part in encoder._open.values()))
+    assert 50_000 < most <= 100_000
+    parts = encoder.finish()
+    assert len(parts) == 40
+    assert sum(part.rows for part in parts) == 20_000
