@@ -9,8 +9,10 @@ from typing import Any, Protocol
 from rivet_core.api import CursorClassifier
 from rivet_core.facts import Basis, CursorQuality, CursorRef, CursorVerdict, Evidence, ExportFacts, Role, TableFacts, TypeKind
 from rivet_core.planning.confidence import PRIOR, confidence_of, weakest
+from rivet_core.planning.guard import Fault, RuleClock, vet_evidence, vet_text
 from rivet_core.planning.ranges import cursor_ref, leads
 from rivet_core.planning.sizes import number
+from rivet_core.planning.taxonomy import CORE
 
 
 class _Plugin(Protocol):
@@ -42,23 +44,29 @@ _UPDATE_WORDS = ("updat", "modif", "chang", "touch")
 
 
 def classify_cursor(
-    table: TableFacts, ref: CursorRef, classifiers: Sequence[OwnedClassifier], resolve: Resolve
+    table: TableFacts,
+    ref: CursorRef,
+    classifiers: Sequence[OwnedClassifier],
+    resolve: Resolve,
+    clock: RuleClock | None = None,
 ) -> CursorVerdict:
-    """Return the winning verdict on `ref`. A classifier that raises or answers nonsense is skipped, with a note in `why`."""
+    """Return the winning verdict on `ref`. A classifier that raises or answers nonsense is skipped, with a note in `why`.
+
+    `clock` adds up the time of plugins over a whole plan. Raises `PluginError` for one that takes more than its time.
+    """
+    clock = clock or RuleClock()
     verdicts: list[CursorVerdict] = []
     failed: list[str] = []
     for owned in classifiers:
+        began = clock.now()
         try:
             verdict = resolve(owned.record.classify)(table, ref)
+            if verdict is not None:
+                verdicts.append(verdict if owned.plugin.name == CORE else _vet(verdict))
         except (Exception, SystemExit):  # noqa: BLE001 - one broken classifier must not lose the others' verdicts
             failed.append(f"{owned.plugin.name}/{owned.record.name}")
-            continue
-        if verdict is None:
-            continue
-        if _sound(verdict):
-            verdicts.append(verdict)
-        else:
-            failed.append(f"{owned.plugin.name}/{owned.record.name}")
+        if owned.plugin.name != CORE:
+            clock.add(owned.plugin.name, clock.now() - began)
     best = min(verdicts, key=_strength) if verdicts else _no_verdict(ref)
     if failed:
         best = replace(best, why=f"{best.why} (skipped, failed: {', '.join(sorted(failed))})")
@@ -69,17 +77,23 @@ def _strength(verdict: CursorVerdict) -> tuple[int, int, tuple[str, ...], str]:
     return (-verdict.evidence_quality, -verdict.quality.caution, verdict.columns, verdict.why)
 
 
-def _sound(verdict: object) -> bool:
-    return (
-        type(verdict) is CursorVerdict
-        and isinstance(verdict.quality, CursorQuality)
-        and type(verdict.evidence_quality) is int
-        and 0 <= verdict.evidence_quality <= 100
-        and isinstance(verdict.why, str)
-        and isinstance(verdict.columns, tuple)
-        and all(isinstance(name, str) for name in verdict.columns)
-        and isinstance(verdict.evidence, tuple)
-        and all(type(evidence) is Evidence for evidence in verdict.evidence)
+def _vet(verdict: object) -> CursorVerdict:
+    """Return a plugin's verdict rebuilt field by field. Raises `Fault`."""
+    if (
+        type(verdict) is not CursorVerdict
+        or not isinstance(verdict.quality, CursorQuality)
+        or type(verdict.evidence_quality) is not int
+        or not 0 <= verdict.evidence_quality <= 100
+        or type(verdict.columns) is not tuple
+        or type(verdict.evidence) is not tuple
+    ):
+        raise Fault("gave no usable verdict")
+    return CursorVerdict(
+        quality=verdict.quality,
+        columns=tuple(vet_text(name, "column") for name in verdict.columns),
+        why=vet_text(verdict.why, "why"),
+        evidence_quality=verdict.evidence_quality,
+        evidence=tuple(vet_evidence(item) for item in verdict.evidence),
     )
 
 
@@ -92,7 +106,9 @@ def _no_verdict(ref: CursorRef) -> CursorVerdict:
     )
 
 
-def cursor_candidates(table: TableFacts, classifiers: Sequence[OwnedClassifier], resolve: Resolve) -> tuple[CursorVerdict, ...]:
+def cursor_candidates(
+    table: TableFacts, classifiers: Sequence[OwnedClassifier], resolve: Resolve, clock: RuleClock | None = None
+) -> tuple[CursorVerdict, ...]:
     """Return the verdict on every column that could mark progress, best first; columns that cannot are left out."""
     found = []
     for place, column in enumerate(table.columns):
@@ -101,7 +117,7 @@ def cursor_candidates(table: TableFacts, classifiers: Sequence[OwnedClassifier],
         key = column.kind in (TypeKind.INTEGER, TypeKind.UUID, TypeKind.DECIMAL) and (indexed or column.generated in _GENERATED)
         if not (time or key) or not column.readable:
             continue
-        verdict = classify_cursor(table, CursorRef(columns=(column.name,), declared=False), classifiers, resolve)
+        verdict = classify_cursor(table, CursorRef(columns=(column.name,), declared=False), classifiers, resolve, clock)
         if verdict.quality is not CursorQuality.NONE:
             found.append(
                 (verdict.quality.caution, not indexed, not tracks_updates(column.name, column.default), place, verdict)

@@ -7,35 +7,39 @@ from dataclasses import replace
 
 from rivet_core.api import ReasonEmitter
 from rivet_core.facts import CampaignFacts, Reason, ReasonKind
+from rivet_core.planning.guard import MOST_REASONS, Fault, RuleClock, place_of, vet_reason, vet_text
 from rivet_core.plugins import Owned, Registry
 
 CORE = "core"
-MAX_REASONS = 100
-"""At most this many reasons of one third-party emitter."""
 
 
-def emit_reasons(facts: CampaignFacts, registry: Registry) -> tuple[Reason, ...]:
+def emit_reasons(facts: CampaignFacts, registry: Registry, clock: RuleClock | None = None) -> tuple[Reason, ...]:
     """Return the union of all emitters' reasons, 0 points each, in an order that does not depend on who said them.
 
-    A third-party emitter that raises or answers nonsense becomes one RV890 reason.
+    A third-party emitter that raises or answers nonsense becomes one RV890 reason. Raises `PluginError` for a plugin that takes
+    more than its time.
     """
+    clock = clock or RuleClock()
     found: list[Reason] = []
     for owned in registry.emitters:
-        found += _ask(owned, facts, registry)
+        found += _ask(owned, facts, registry, clock)
     unique = {(item.code, item.group, item.exports, item.provider, item.message): item for item in found}
     return tuple(unique[key] for key in sorted(unique))
 
 
-def _ask(owned: Owned[ReasonEmitter], facts: CampaignFacts, registry: Registry) -> list[Reason]:
+def _ask(owned: Owned[ReasonEmitter], facts: CampaignFacts, registry: Registry, clock: RuleClock) -> list[Reason]:
     plugin = owned.plugin.name
     if plugin == CORE:
         return [replace(reason, provider=CORE) for reason in registry.resolve(owned.record.emit)(facts)]
+    began, fault = clock.now(), ""
+    reasons: list[Reason] = []
     try:
-        answer = registry.resolve(owned.record.emit)(facts)
-        fault = _fault(answer, facts)
-    except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the campaign goes on without its words
-        fault = f"raised {type(error).__name__}: {error}"
-        answer = ()
+        reasons = _vet(registry.resolve(owned.record.emit)(facts), owned.record, plugin, facts)
+    except Fault as error:
+        fault = str(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises, the campaign goes on without its words
+        fault = f"raised {type(error).__name__}{place_of(error)}"
+    clock.add(plugin, clock.now() - began)
     if fault:
         return [
             Reason(
@@ -46,23 +50,22 @@ def _ask(owned: Owned[ReasonEmitter], facts: CampaignFacts, registry: Registry) 
                 message=f"The emitter {owned.record.name} of {plugin} was not used: it {fault}.",
             )
         ]
-    return [replace(reason, provider=plugin, rule_version=1) for reason in answer]
+    return reasons
 
 
-def _fault(answer: object, facts: CampaignFacts) -> str:
+def _vet(answer: object, record: ReasonEmitter, plugin: str, facts: CampaignFacts) -> list[Reason]:
     if not isinstance(answer, Sequence) or isinstance(answer, str | bytes):
-        return f"returned {type(answer).__name__}, not a sequence of Reason"
-    if len(answer) > MAX_REASONS:
-        return f"returned {len(answer)} reasons, more than {MAX_REASONS}"
+        raise Fault(f"returned {type(answer).__name__}, not a sequence of Reason")
+    if len(answer) > MOST_REASONS:
+        raise Fault(f"returned {len(answer)} reasons, more than {MOST_REASONS}")
     names = {export.name for export in facts.exports}
-    for reason in answer:
-        if not isinstance(reason, Reason):
-            return f"returned a {type(reason).__name__} where Reason is due"
-        texts = (reason.code, reason.message, reason.caveat, reason.remedy, reason.group, reason.family)
-        if not all(isinstance(text, str) for text in texts) or not reason.code.startswith("X-"):
-            return "returned a reason with a code of core or with fields that are not text"
+    found = []
+    for item in answer:
+        reason = vet_reason(item, record, plugin)
         if reason.points or reason.dimension is not None or reason.kind is not ReasonKind.INFO:
-            return "returned a reason with points: emitters inform only"
-        if not isinstance(reason.exports, tuple) or not set(reason.exports) <= names:
-            return "named exports that are not in the campaign"
-    return ""
+            raise Fault("returned a reason with points: emitters inform only")
+        group = vet_text(item.group, "group")
+        if type(item.exports) is not tuple or not all(type(name) is str and name in names for name in item.exports):
+            raise Fault("named exports that are not in the campaign")
+        found.append(replace(reason, group=group, exports=item.exports))
+    return found

@@ -16,7 +16,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from rivet_core.api import PLUGIN_CODE, ScoringRule
+from rivet_core.api import PLUGIN_CODE, ReasonEmitter, ScoringRule
 from rivet_core.errors import PluginError
 from rivet_core.facts import Dimension, Evidence, ExportFacts, Reason, ReasonKind
 
@@ -48,7 +48,7 @@ class RuleClock:
         self.seconds[plugin] = total
         if total > self.budget:
             raise PluginError(
-                f"plugin {plugin} took more than {self.budget:g} s to score exports",
+                f"plugin {plugin} took more than {self.budget:g} s for one plan",
                 hint=f"upgrade it, or leave it out with plugins.block: [{plugin}]",
                 code="plugin_slow",
             )
@@ -80,7 +80,7 @@ def run_guarded(
     except Fault as fault:
         reasons = [failure(plugin, record.name, str(fault))]
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of a plugin is a finding, never a crash
-        reasons = [failure(plugin, record.name, f"raised {type(error).__name__}{_place(error)}")]
+        reasons = [failure(plugin, record.name, f"raised {type(error).__name__}{place_of(error)}")]
     clock.add(plugin, clock.now() - started)
     return reasons
 
@@ -97,8 +97,8 @@ def failure(plugin: str, rule: str, what: str) -> Reason:
     )
 
 
-def _place(error: BaseException) -> str:
-    """The file and line where it was raised, without directories, so that the text is the same on every machine."""
+def place_of(error: BaseException) -> str:
+    """Return the file and line where it was raised, without directories, so that the text is the same on every machine."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -114,17 +114,18 @@ def _vet(answer: object, record: ScoringRule, plugin: str, granted: Collection[s
     assert isinstance(answer, list | tuple)  # noqa: S101 - for the type checker
     if len(answer) > MOST_REASONS:
         raise Fault(f"returned {len(answer)} reasons, at most {MOST_REASONS} are allowed")
-    reasons = [_vet_reason(item, record, plugin, granted) for item in answer]
+    reasons = [vet_reason(item, record, plugin, granted) for item in answer]
     seen = {(reason.code, reason.dimension) for reason in reasons}
     if len(seen) != len(reasons):
         raise Fault("returned one code twice for the same dimension")
     return reasons
 
 
-def _vet_reason(item: object, record: ScoringRule, plugin: str, granted: Collection[str]) -> Reason:
+def vet_reason(item: object, record: ScoringRule | ReasonEmitter, plugin: str, granted: Collection[str] = ()) -> Reason:
+    """Return a reason of `plugin` rebuilt field by field. Raises `Fault`."""
     if type(item) is not Reason:
         raise Fault(f"returned {type(item).__name__} where a Reason belongs")
-    code = _text(item.code, "code")
+    code = vet_text(item.code, "code")
     if code not in record.codes or not CODE.fullmatch(code):
         raise Fault(f"used code {code!r}, which is not one of its own (X-<vendor>-nnn, listed in its record)")
     kind = _member(item.kind, ReasonKind, "kind")
@@ -143,41 +144,43 @@ def _vet_reason(item: object, record: ScoringRule, plugin: str, granted: Collect
     return Reason(
         code=code,
         kind=kind,
-        message=_text(item.message, "message"),
+        message=vet_text(item.message, "message"),
         dimension=dimension,
-        family=_text(item.family, "family"),
+        family=vet_text(item.family, "family"),
         points=points,
         provider=plugin,
-        rule_version=record.version,
-        evidence=tuple(_vet_evidence(evidence) for evidence in item.evidence),
-        caveat=_text(item.caveat, "caveat"),
-        remedy=_text(item.remedy, "remedy"),
+        rule_version=record.version if isinstance(record, ScoringRule) else 1,
+        evidence=tuple(vet_evidence(evidence) for evidence in item.evidence),
+        caveat=vet_text(item.caveat, "caveat"),
+        remedy=vet_text(item.remedy, "remedy"),
         potential=max(0, _whole(item.potential, "potential", MOST_POINTS)),
     )
 
 
-def _vet_evidence(item: object) -> Evidence:
+def vet_evidence(item: object) -> Evidence:
+    """Return evidence rebuilt field by field. Raises `Fault`."""
     if type(item) is not Evidence:
         raise Fault(f"gave {type(item).__name__} where Evidence belongs")
     value = item.value
     if type(value) not in (type(None), bool, int, float, str) or (isinstance(value, float) and not isfinite(value)):
         raise Fault("gave evidence whose value is not a finite number, a text, a truth value or nothing")
     if isinstance(value, str):
-        _text(value, "value of evidence")
+        vet_text(value, "value of evidence")
     moment = item.observed_at
     if moment is not None and (type(moment) is not datetime or moment.tzinfo is None):
         raise Fault("gave evidence with a moment that has no time zone")
     return Evidence(
-        signal=_text(item.signal, "signal"),
+        signal=vet_text(item.signal, "signal"),
         value=value,
-        unit=_text(item.unit, "unit"),
-        source=_text(item.source, "source"),
+        unit=vet_text(item.unit, "unit"),
+        source=vet_text(item.source, "source"),
         observed_at=moment,
         quality=max(0, _whole(item.quality, "quality", 100)),
     )
 
 
-def _text(value: object, what: str) -> str:
+def vet_text(value: object, what: str) -> str:
+    """Return plain, valid text of bounded length. Raises `Fault`."""
     if type(value) is not str and not (isinstance(value, str) and type(value).__str__ is str.__str__):
         raise Fault(f"gave a {what} that is not text")
     assert isinstance(value, str)  # noqa: S101 - for the type checker

@@ -12,6 +12,7 @@ from rivet_core.facts import ExportFacts
 from rivet_core.planning.judge import (
     Judgement,
     JudgeSettings,
+    RuleClock,
     best_candidate,
     classify_cursor,
     cursor_candidates,
@@ -40,7 +41,7 @@ def judge_all(exports: Sequence[ExportFacts], config: CampaignConfig, registry: 
     )
     verdicts = []
     for facts in exports:
-        seen = _with_cursor(facts, registry)
+        seen = _with_cursor(facts, registry, settings.clock)
         verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings)))
     return verdicts
 
@@ -57,11 +58,11 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _with_cursor(facts: ExportFacts, registry: Registry) -> ExportFacts:
-    candidates = cursor_candidates(facts.table, registry.classifiers, registry.resolve)
+def _with_cursor(facts: ExportFacts, registry: Registry, clock: RuleClock) -> ExportFacts:
+    candidates = cursor_candidates(facts.table, registry.classifiers, registry.resolve, clock)
     ref = cursor_ref(facts.spec)
     if ref is None:
         cursor = best_candidate(candidates)
     else:
-        cursor = classify_cursor(facts.table, ref, registry.classifiers, registry.resolve)
+        cursor = classify_cursor(facts.table, ref, registry.classifiers, registry.resolve, clock)
     return replace(facts, cursor=cursor, candidates=candidates)

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from planning_facts import CORE_CLASSIFIERS, ID, UPDATED, classifier, resolve, table
 
-from rivet_core.facts import ColumnFacts, CursorQuality, CursorRef, CursorVerdict, IndexFacts, TypeKind
+from rivet_core.errors import PluginError
+from rivet_core.facts import ColumnFacts, CursorQuality, CursorRef, CursorVerdict, Evidence, IndexFacts, TypeKind
 from rivet_core.planning.cursors import best_candidate, classify_cursor, cursor_candidates, tracks_updates
+from rivet_core.planning.guard import RuleClock
 
 REF = CursorRef(columns=("updated_at",))
 
@@ -45,6 +47,19 @@ def test_a_classifier_that_raises_is_skipped_with_a_note() -> None:
     found = classify_cursor(table(), REF, (classifier("bad", broken), *CORE_CLASSIFIERS), resolve)
     assert (found.quality, found.why.endswith("(skipped, failed: bad/c)")) == (CursorQuality.WEAK_TIME, True)
     assert classify_cursor(table(), REF, (classifier("bad", broken),), resolve).quality is CursorQuality.NONE
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), "\ud800"])
+def test_a_verdict_with_broken_evidence_is_skipped(value: Any) -> None:
+    evidence = Evidence(signal="s", value=value, unit="", source="x", observed_at=None, quality=99)
+    answer = verdict(CursorQuality.STRONG_MONOTONIC, 99, evidence=(evidence,))
+    assert classify_cursor(table(), REF, (says("odd", answer),), resolve).quality is CursorQuality.NONE
+
+
+def test_a_slow_classifier_stops_the_plan_by_name() -> None:
+    ticks = iter([0.0, 11.0])
+    with pytest.raises(PluginError, match="slow took more than 10 s"):
+        classify_cursor(table(), REF, (says("slow", None),), resolve, RuleClock(now=lambda: next(ticks)))
 
 
 def test_nothing_to_say_is_no_verdict() -> None:
