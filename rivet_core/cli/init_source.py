@@ -50,7 +50,8 @@ def read_source(url: str | None, variable: str | None, output: Path, registry: R
                 f"the environment variable {variable} is not set", hint=f"export {variable}=... before the command"
             )
         kind = _kind(found, registry)
-        return Given(kind=kind, opened={"url_env": variable}, written={"url_env": variable}, database=_database(found))
+        database = Path(_database(found)).stem if kind == SQLITE else _database(found)
+        return Given(kind=kind, opened={"url_env": variable}, written={"url_env": variable}, database=database)
     assert url is not None  # noqa: S101 - exactly one is set
     if "://" not in url and Path(url).is_file():
         url = f"sqlite:///{Path(url).absolute()}"
@@ -108,6 +109,6 @@ def _server(url: str, kind: str) -> Given:
 
 
 def _database(url: str) -> str:
-    """Return the last part of the URL's path, good for a name: `shop` of `postgresql://u@h/shop?x=y`."""
+    """Return the path of the URL, which names the database: `shop` of `postgresql://u@h/shop?x=y`."""
     path = url.partition("://")[2].partition("?")[0].partition("#")[0].rpartition("@")[2]
-    return Path(unquote(path.partition("/")[2])).stem if "/" in path else ""
+    return unquote(path.partition("/")[2])

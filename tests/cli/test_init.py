@@ -217,6 +217,16 @@ def test_odd_tables_of_mariadb(cli: Any, mysql: Any, tmp_path: Path, monkeypatch
     assert {rows_of(spec, tmp_path) for spec in specs.values()} == {1}
 
 
+def test_only_the_database_of_the_url_unless_another_is_asked_for(
+    cli: Any, mysql: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mysql.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    monkeypatch.setenv("SHOP_URL", mysql.url)
+    found = cli("init", "--source-env", "SHOP_URL", "--discover").data
+    assert {table["schema"] for table in found["tables"]} == {mysql.name}
+    assert cli("init", "--source-env", "SHOP_URL", "--schema", "nowhere").code == 2
+
+
 def test_never_overwrites_without_force(cli: Any, shop: Path) -> None:
     (shop / "rivet.yaml").write_text("mine")
     said = cli("init", "--source", "shop.db")
