@@ -226,7 +226,7 @@ def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) 
     basis = count_basis({item.name: item.prediction for item in judged})
     members = campaign.waves.members()
     lengths: Mapping[int | None, float] = campaign.price.wave_seconds
-    hints = [*campaign.hints, *found.warnings]
+    hints = [*campaign.hints, *found.warnings, *campaign.predicted.messages]
     if campaign.waves.asked > 1 and campaign.price.share >= 0.01:
         hints.append(
             f"{campaign.waves.asked} waves cost {campaign.price.share:+.0%}, "

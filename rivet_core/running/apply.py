@@ -73,7 +73,9 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
     chosen = _chosen(plan, options)
     tasks = [task for task in tasks_from_plan(plan) if task.name in chosen]
     found = _Campaign()
-    found.warnings += check_age(plan, options.now or datetime.now(UTC), force=options.force)
+    now = options.now or datetime.now(UTC)
+    aged = check_age(plan, now, force=options.force)
+    found.warnings += aged
     found.warnings += check_config(plan)
     found.warnings += check_plugins(plan, registry, tasks, allow_drift=options.allow_plugin_drift)
     for task in tasks:
@@ -115,7 +117,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
             exports=tuple(found.outcomes[name] for name in chosen if name in found.outcomes),
             warnings=tuple(found.warnings),
             shared_causes=tuple(found.shared_causes),
-            forced=tuple(moved) if options.force else (),
+            forced=(*(aged if now >= plan.expires_at else ()), *moved) if options.force else (),
             interrupted=stop.code,
             order=tuple(found.order),
             predicted_seconds=_predicted(plan, policy.name, workers, len(tasks)),
@@ -174,6 +176,9 @@ def _run(
                 if context.stop.event.is_set() or (plan.fail_fast and any(o.status == FAILED for o in found.outcomes.values())):
                     dispatcher.drain(context.stop.why or "fail_fast: another export failed")
                 executor.run()
+                for message in dispatcher.violation_messages:
+                    found.warnings.append(message)
+                    context.events.emit("warning", message=message)
                 found.outcomes |= executor.outcomes
                 found.order += executor.order
                 found.shared_causes += executor.shared_causes

@@ -14,7 +14,7 @@ from rivet_core.errors import PluginError
 from rivet_core.facts import Capacities, Job, PoolState
 
 MAX_MESSAGES = 20
-"""Violations beyond this many are counted but not worded."""
+"""Violations beyond this many different ones are counted but not worded."""
 
 
 class PolicyGuard:
@@ -34,7 +34,7 @@ class PolicyGuard:
         """Return each job's name exactly once, in the policy's order; what it forgot follows in config order."""
         try:
             answer = [str(name) for name in self._order(jobs, capacities)]
-        except Exception as error:  # noqa: BLE001 - a foreign policy may raise anything; the campaign goes on in config order
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign policy may raise anything; the campaign goes on in config order
             self.report(f"order raised {type(error).__name__}: {error}")
             answer = []
         else:
@@ -51,7 +51,7 @@ class PolicyGuard:
         try:
             answer: Collection[str] = self._front(jobs, capacities)
             return frozenset(answer) & {job.name for job in jobs}
-        except Exception as error:  # noqa: BLE001 - as above
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
             self.report(f"front raised {type(error).__name__}: {error}")
             return frozenset()
 
@@ -62,7 +62,7 @@ class PolicyGuard:
             return heads[0]
         try:
             name = self._next(state)
-        except Exception as error:  # noqa: BLE001 - as above
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
             self.report(f"next raised {type(error).__name__}: {error}")
             return heads[0]
         if name is None:
@@ -79,8 +79,9 @@ class PolicyGuard:
     def report(self, message: str) -> None:
         """Count a wrong answer."""
         self.violations += 1
-        if len(self.messages) < MAX_MESSAGES:
-            self.messages.append(f"policy {self.name}: {message}")
+        said = f"policy {self.name}: {message}"
+        if len(self.messages) < MAX_MESSAGES and said not in self.messages:
+            self.messages.append(said)
 
 
 def _load(policy: SchedulingPolicy, ref: Ref) -> Callable[..., Any]:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from datetime import timedelta
 
 import pytest
 
+from rivet_core.api import SchedulingPolicy, SourceSpec
+from rivet_core.builtin.sqlite.options import SqliteOptions
+from rivet_core.builtin.sqlite.session import SqliteSession
+from rivet_core.plugins import PluginInfo, Registry, Status
 from rivet_core.running.apply import ApplyOptions, apply_plan
+from rivet_core.running.events import Events
 from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT i FROM n"
@@ -223,3 +231,95 @@ def test_a_sink_that_fails_stops_no_export_and_is_heard_of_at_the_end(shop):
     assert seen.count("export_finished") == 2
     assert seen[-1] == "campaign_finished"
     assert {shop.apply(plan).exports[0].status} == {"already_done"}
+
+
+class Watched(SqliteSession):
+    """Tells when it is cancelled."""
+
+    cancelled = threading.Event()
+
+    def cancel(self):
+        super().cancel()
+        self.cancelled.set()
+
+
+def connect_watched(options):
+    return Watched(options.database())
+
+
+def test_a_sink_that_blocks_does_not_keep_a_stop_from_the_source(shop):
+    watched = SourceSpec(name="watched", summary="", options=SqliteOptions, connect=connect_watched)
+    plugin = PluginInfo(
+        name="watched", dist="rivet-watched", version="1.0", api=1, status=Status.OK, hooks={"rivet_sources": (watched,)}
+    )
+    shop.registry = Registry([*shop.registry.plugins, plugin])
+    shop.config(
+        {"name": "bad", "table": "orders"},
+        customers("behind", depends_on=["bad"]),
+        {"name": "slow", "query": SLOW},
+        source={"type": "watched", "path": "shop.db"},
+        planning={"workers": 2, "policy": "fifo"},
+    )
+    plan = shop.plan()
+    shop.sql("DROP TABLE orders")
+    Watched.cancelled.clear()
+    blocked = []
+
+    def sink(event):
+        if event.kind == "export_skipped":
+            os.kill(os.getpid(), signal.SIGINT)
+            blocked.append(Watched.cancelled.wait(20))
+
+    outcome = apply_plan(plan, shop.registry, ApplyOptions(), sink)
+    assert blocked == [True]
+    assert statuses(outcome) == {"bad": FAILED, "behind": SKIPPED, "slow": FAILED}
+    assert outcome.exit_code == 130
+
+
+def test_a_busy_sink_holds_up_one_thread_and_gets_every_event_in_order():
+    free, seen = threading.Event(), []
+
+    def sink(event):
+        free.wait(20)
+        seen.append(event.data["number"])
+
+    events = Events(sink)
+    first = threading.Thread(target=lambda: events.emit("warning", number=0), daemon=True)
+    first.start()
+    time.sleep(0.05)
+    for number in range(1, 4):
+        events.emit("warning", number=number)
+    assert seen == []
+    free.set()
+    events.emit("campaign_finished", number=4)
+    assert seen == [0, 1, 2, 3, 4]
+
+
+def hooked(registry, **hooks):
+    """The registry with one more plugin."""
+    plugin = PluginInfo(name="acme", dist="rivet-acme", version="1.0", api=1, status=Status.OK, hooks=hooks)
+    return Registry([*registry.plugins, plugin])
+
+
+def test_a_policy_that_misbehaves_is_named_by_the_plan_and_by_the_run(shop):
+    def odd(state):
+        raise ValueError("no idea")
+
+    policy = SchedulingPolicy(name="odd", summary="", order=lambda jobs, capacities: [job.name for job in jobs], next=odd)
+    shop.registry = hooked(shop.registry, rivet_scheduling_policies=(policy,))
+    shop.config(customers("a"), customers("b"), planning={"policy": "odd"})
+    plan = shop.plan()
+    said = "policy odd: next raised ValueError: no idea"
+    assert [hint for hint in plan.campaign.concurrency_hints if "odd" in hint] == [said]
+    outcome = shop.apply(plan)
+    assert outcome.exit_code == 0
+    assert [warning for warning in outcome.warnings if "odd" in warning] == [said]
+    assert said in [event.data["message"] for event in shop.events if event.kind == "warning"]
+
+
+def test_what_force_went_over_is_recorded(shop):
+    shop.config(customers("a"))
+    plan = shop.plan()
+    late = plan.expires_at + timedelta(hours=1)
+    assert shop.apply(plan, force=True, now=late).forced == ("the plan is 25 h 00 min old: --force went on",)
+    assert shop.apply(shop.plan(), force=True).forced == ()
