@@ -213,7 +213,8 @@ class ExportRun:
         waiting = deque(unit for unit in self._units if unit.index not in self._done)
         # A shared snapshot holds a connection of its own.
         readers = self._connections - (1 if self.task.spec.snapshot == "consistent" else 0)
-        threads = min(readers, len(waiting))
+        # A suspect gets its whole group, so that it is alone there, and still reads no wider than asked.
+        threads = min(readers, self.task.spec.parallel, len(waiting))
         if threads <= 1:
             while waiting:
                 self._one(reader, waiting.popleft())

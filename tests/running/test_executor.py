@@ -295,6 +295,38 @@ def test_a_busy_sink_holds_up_one_thread_and_gets_every_event_in_order():
     assert seen == [0, 1, 2, 3, 4]
 
 
+class Counted(SqliteSession):
+    """Keeps the names of the threads that read from it."""
+
+    readers = set()
+
+    def read(self, spec, unit):
+        self.readers.add(threading.current_thread().name)
+        return super().read(spec, unit)
+
+
+def connect_counted(options):
+    return Counted(options.database())
+
+
+def test_a_suspect_is_alone_on_its_group_and_reads_no_wider_than_declared(shop):
+    counted = SourceSpec(name="counted", summary="", options=SqliteOptions, connect=connect_counted)
+    shop.registry = hooked(shop.registry, rivet_sources=(counted,))
+    shop.config(
+        {"name": "bad", "table": "orders", "mode": "chunked", "chunk_size": 50},
+        source={"type": "counted", "path": "shop.db", "source_group": "g"},
+        source_groups={"g": {"max_connections": 4}},
+    )
+    plan = shop.plan()
+    shop.sql("ALTER TABLE orders RENAME TO orders_away")
+    for _ in range(3):
+        assert statuses(shop.apply(plan)) == {"bad": FAILED}
+    shop.sql("ALTER TABLE orders_away RENAME TO orders")
+    Counted.readers.clear()
+    assert statuses(shop.apply(plan)) == {"bad": DONE}
+    assert [name for name in Counted.readers if not name.startswith("rivet-worker")] == []
+
+
 def hooked(registry, **hooks):
     """The registry with one more plugin."""
     plugin = PluginInfo(name="acme", dist="rivet-acme", version="1.0", api=1, status=Status.OK, hooks=hooks)
