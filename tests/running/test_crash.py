@@ -40,7 +40,7 @@ def test_chunked_is_exactly_once(shop, step, number):
 
 
 @pytest.mark.parametrize("step", ["part_published", "before_current", "after_current", "before_cursor", "after_cursor"])
-def test_incremental_is_exactly_once(shop, step):
+def test_i08_incremental_is_exactly_once(shop, step):
     shop.config(INCREMENTAL)
     assert shop.apply().exit_code == 0
     shop.fill("orders", [(i, i * 10, f"2024-01-02 00:00:{i % 60:02d}") for i in range(301, 341)])

@@ -35,6 +35,7 @@ from rivet_core.testing.project import Project
 CHUNKED = {"name": "orders", "table": "orders", "mode": "chunked", "chunk_column": "id", "chunk_count": 3}
 BLOBS = {"name": "blobs", "table": "blobs", "compression": "none"}
 ROWS = 300
+LOCKED = "s3 without conditional writes"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     store = request.getfixturevalue("s3")
     monkeypatch.setenv("RIVET_TEST_SECRET", store.secret_key)
     options = s3_options(store, store.endpoint)
+    if request.param == LOCKED:
+        options["conditional_writes"] = False
     return Place(options, lambda path: store.get(path.removeprefix(f"s3://{store.name}/")), store.keys, store.uploads)
 
 
@@ -172,6 +175,7 @@ def test_the_second_of_two_runs_is_busy(shop):
     assert codes == [6]
 
 
+@pytest.mark.parametrize("place", ["local", "s3", LOCKED], indirect=True)
 def test_two_writers_of_two_states(shop, place, tmp_path):
     """Writers that know nothing of each other meet at `current.json`: the slower one commits nothing."""
     other = Shop(tmp_path / "other", place.options)
