@@ -31,7 +31,7 @@ from rivet_core.cli import (
 app = typer.Typer(
     name="rivet",
     help="Plan and run table extraction from shared databases: what first, what later, what alone, and why.",
-    epilog="Start with `rivet demo`; then write a rivet.yaml and run `rivet plan`.",
+    epilog="Start with `rivet demo`; then `rivet init` writes a config for your database, and `rivet plan` plans it.",
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
