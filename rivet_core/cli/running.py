@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rivet_core.cli.output import Output, colours, width
+from rivet_core.cli.output import Output, colours, json_text, width
 from rivet_core.errors import EXIT_BROKEN_PIPE, ConfigError, most_serious
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _goes_to_stdout(spec: Mapping[str, Any]) -> bool:
 
 
 def _print_event(event: RunEvent) -> None:
-    typer.echo(json.dumps(event.as_dict(), ensure_ascii=False))
+    typer.echo(json_text(event.as_dict()))
 
 
 def _warnings_only(out: Output) -> Sink:
@@ -56,8 +56,16 @@ def _warnings_only(out: Output) -> Sink:
     return show
 
 
-def finish(plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output: Path | None = None) -> None:
-    """Print the summary, write it where asked, and end with the most serious exit code; unplannable exports count as failed."""
+def _several(names: list[str]) -> str:
+    """Name the exports that one error is about: one cause is said once, however many it stopped."""
+    shown = ", ".join(names[:5])
+    return names[0] if len(names) == 1 else f"{len(names)} exports ({shown}{', ...' if len(names) > 5 else ''})"
+
+
+def finish(
+    plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output: Path | None = None, events: bool = False
+) -> None:
+    """Print the summary (on stderr where stdout is a stream of events), write it where asked, and end with the most serious exit code; unplannable exports count as failed."""
     from rivet_core.cli.boundary import show_error
     from rivet_core.cli.plan import report_unplannable
     from rivet_core.errors import EXIT_FAILED, RivetError
@@ -83,11 +91,15 @@ def finish(plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output:
     if out.machine:
         out.json(summary)
     else:
-        out.data(summary_text(outcome, width=width()))
+        say = out.note if events else out.data
+        say(summary_text(outcome, width=width()))
+        failures: dict[tuple[str, str], list[str]] = {}
         for export in outcome.exports:
             if export.error is not None:
                 message, hint = str(export.error.get("message", "")), str(export.error.get("hint", ""))
-                show_error(RivetError(f"{export.name}: {message}", hint=hint))
+                failures.setdefault((message.removeprefix(f"{export.name}: "), hint), []).append(export.name)
+        for (message, hint), names in failures.items():
+            show_error(RivetError(f"{_several(names)}: {message}", hint=hint))
     if unplannable and not out.machine:
         report_unplannable(plan, out)
     if code:

@@ -109,7 +109,8 @@ class PlainView:
             rows = count(number(data.get("rows")))
             return f"{name}: {rows} rows, {size(number(data.get('bytes')))} in {seconds(float(number_or_zero(took)))}"
         if event.kind == "export_failed":
-            return f"{name}: failed: {data.get('message', '')}"
+            error = data.get("error")
+            return f"{name}: failed: {error.get('message', '') if isinstance(error, dict) else data.get('reason', '')}"
         if event.kind == "export_skipped":
             return f"{name}: {data.get('reason', 'skipped')}"
         if event.kind == "retry":

@@ -28,3 +28,11 @@ def test_s05_progress_counts_what_is_done_and_divides_by_no_estimate(rows: int, 
     assert len(said) == 3
     assert said[1].startswith(f"orders: {rows:,} rows")
     assert not any("%" in line for line in said)
+
+
+def test_a_failure_says_why() -> None:
+    said: list[str] = []
+    view = PlainView(said.append, verbose=False)
+    view(event("export_failed", error={"message": "no such table"}))
+    view(event("export_failed", error=None, reason="could not be planned"))
+    assert said == ["orders: failed: no such table", "orders: failed: could not be planned"]
