@@ -20,8 +20,10 @@ from rivet_core.facts import Json
 from rivet_core.plugins import Registry
 from rivet_core.references import find_inline_credentials, holds_reference
 
-BY_CONTENT = "url"
-"""The one name whose `SecretStr` is judged by its text: most URLs carry no password, and a plan should say where it reads."""
+BY_CONTENT = frozenset({"url", "access_key_id"})
+"""Names whose `SecretStr` is judged by its text: most URLs carry no password, an id is none, and a plan should say where it
+reads and as whom.
+"""
 
 
 def options_model(registry: Registry, ref: Ref) -> type[BaseModel] | None:
@@ -101,7 +103,7 @@ def _inside(value: Json, annotation: Any, path: str, key: str) -> Iterator[str]:
 
 
 def _is_inline(value: Json, key: str) -> bool:
-    return value not in (None, "") and key != BY_CONTENT and not holds_reference(value)
+    return value not in (None, "") and key not in BY_CONTENT and not holds_reference(value)
 
 
 def _leaves(annotation: Any) -> Iterator[Any]:

@@ -36,6 +36,7 @@ class Options(PluginOptions):
     mirrors: dict[str, Login] = {}
     number: Secret[int] | None = None
     url: SecretStr | None = None
+    access_key_id: SecretStr | None = None
 
 
 def at(path: str) -> dict[str, Json]:
@@ -59,6 +60,7 @@ def at(path: str) -> dict[str, Json]:
         ({"stamps": {"a.b": "x"}}, {"stamps": at("stamps")}),
         ({"mirrors": {"eu": {"user": "u", "pin": "x"}}}, {"mirrors": {"eu": {"user": "u", "pin": at("mirrors.eu.pin")}}}),
         ({"url": "third://u@h/d"}, {"url": "third://u@h/d"}),
+        ({"access_key_id": "AKIA"}, {"access_key_id": "AKIA"}),
         ({"url": "third://u:p@h/d"}, {"url": at("url")}),
     ],
 )

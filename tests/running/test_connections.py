@@ -1,0 +1,38 @@
+"""A plugin's own exception during a run fails the exports of its source or destination, and shows its type alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from rivet_core.builtin.sqlite.session import SqliteSession
+
+SECRET = "postgresql://u:h0tp0tat0@h/db"
+EXPORT = {"name": "customers", "table": "customers"}
+
+
+def failing(*arguments, **more):
+    raise KeyError(SECRET)
+
+
+@pytest.mark.parametrize("step", ["probe", "inspect"])
+def test_a_source_whose_driver_raises(shop, monkeypatch, step):
+    shop.config(EXPORT)
+    plan = shop.plan()
+    monkeypatch.setattr(SqliteSession, step, failing)
+    outcome = shop.apply(plan)
+    (export,) = outcome.exports
+    assert export.status in ("failed", "not_started")
+    assert outcome.exit_code not in (0, 7)
+    assert "source type sqlite failed: KeyError" in export.error["message"]
+    assert "h0tp0tat0" not in repr(outcome) + repr(shop.events)
+
+
+def test_a_destination_whose_filesystem_raises(shop, monkeypatch):
+    shop.config(EXPORT, destination={"type": "fsspec", "url": "memory://out"})
+    plan = shop.plan()
+    monkeypatch.setattr("rivet_core.stores.objects.ObjectStore.check", failing)
+    outcome = shop.apply(plan)
+    (export,) = outcome.exports
+    assert export.status in ("failed", "not_started")
+    assert "destination type fsspec failed: KeyError" in export.error["message"]
+    assert "h0tp0tat0" not in repr(outcome) + repr(shop.events)
