@@ -68,7 +68,7 @@ def apply(
     )
     plan, registry = _from_plan(place, options, out) if looks_like_plan(place) else _from_config(place, options, out)
     outcome = run_plan(plan, registry, options, out, events=events)
-    finish(plan, outcome, out, summary_output=summary_output)
+    finish(plan, outcome, out, summary_output=summary_output, events=events)
 
 
 def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Registry]:

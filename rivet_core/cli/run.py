@@ -33,4 +33,4 @@ def run(
     options = ApplyOptions(exports=tuple(export or ()), pool=pool, policy=policy, resume=resume, lock_wait=lock_wait)
     out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
     outcome = run_plan(plan, registry, options, out, events=events)
-    finish(plan, outcome, out, summary_output=summary_output)
+    finish(plan, outcome, out, summary_output=summary_output, events=events)

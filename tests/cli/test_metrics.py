@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.cli.shop import Shop
@@ -54,3 +56,11 @@ def test_the_summary_says_what_was_predicted(cli, tmp_path):
     assert "predicted " in said.out
     assert "of 2 exports within 25 % of their prediction" in said.out
     assert cli("run", "--json").data["predicted_seconds"] > 0
+
+
+def test_events_are_all_that_stands_on_stdout(cli, tmp_path):
+    Shop(tmp_path)
+    said = cli("run", "--events")
+    kinds = [json.loads(line)["event"] for line in said.out.splitlines()]
+    assert (kinds[0], kinds[-1]) == ("campaign_started", "campaign_finished")
+    assert "2 done" in said.err
