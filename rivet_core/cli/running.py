@@ -65,7 +65,10 @@ def _several(names: list[str]) -> str:
 def finish(
     plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output: Path | None = None, events: bool = False
 ) -> None:
-    """Print the summary (on stderr where stdout is a stream of events), write it where asked, and end with the most serious exit code; unplannable exports count as failed."""
+    """Print the summary, write it where asked, and end with the most serious exit code; unplannable exports count as failed.
+
+    Where stdout is a stream of `events` the summary for people goes to stderr.
+    """
     from rivet_core.cli.boundary import show_error
     from rivet_core.cli.plan import report_unplannable
     from rivet_core.errors import EXIT_FAILED, RivetError
