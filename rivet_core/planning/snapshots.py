@@ -63,8 +63,8 @@ class Kept:
             return None
 
     def fresh(self, as_of: datetime, identity: str) -> bool:
-        """Whether it may stand in for asking this source again."""
-        return self.identity == identity and timedelta() <= as_of - self.seen_at < TTL
+        """Whether it may stand in for asking this source again; one that apply found outdated says nothing was asked."""
+        return bool(self.asked) and self.identity == identity and timedelta() <= as_of - self.seen_at < TTL
 
     def reusable(self, items: Sequence[InspectItem]) -> dict[str, TableFacts]:
         """Return the facts of those items that were asked for in just this way and could be read."""

@@ -21,7 +21,7 @@ from rivet_core.running.credentials import with_secrets
 from rivet_core.running.events import Events, RunEvent, Sink
 from rivet_core.running.executor import Executor, is_done
 from rivet_core.running.extract import RunContext
-from rivet_core.running.gates import check_age, check_config, check_cursors, check_plugins, check_tiles
+from rivet_core.running.gates import SOURCE_CHANGED, check_age, check_config, check_cursors, check_plugins, check_tiles
 from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of, suspects
 from rivet_core.running.outcome import ALREADY_DONE, FAILED, CampaignOutcome, ExportOutcome
 from rivet_core.running.retry import Budget
@@ -160,6 +160,8 @@ def _run(
         with listening(stopped), sharing(budget), _setting(over):
             failed = connections.open(tasks) if tasks else {}
             drifted = connections.drifted(tasks)
+            for source in {task.source for task in tasks if task.name in drifted and drifted[task.name].code == SOURCE_CHANGED}:
+                context.state.expire_snapshots(source)  # the next plan must not see the old columns again
             for late in (False, True):
                 members = [task for task in tasks if (task.name in last) is late]
                 if not members:

@@ -23,6 +23,7 @@ from rivet_core.state import StateStore
 
 WARN_AGE = timedelta(hours=1)
 BOUNDED = (UnitKind.RANGE, UnitKind.WINDOW)
+SOURCE_CHANGED = "source_changed"
 AGAIN = "make a new one with rivet plan -o"
 
 
@@ -138,8 +139,8 @@ def check_source(task: ExportTask, columns: Sequence[tuple[str, str]]) -> None:
     what = task.spec.table or "the query"
     raise PlanRefused(
         f"{task.name}: the columns of {what} changed after the plan was made: {'; '.join(changes) or 'their order'}",
-        hint=AGAIN,
-        code="source_changed",
+        hint="make a new one with rivet plan --refresh -o",
+        code=SOURCE_CHANGED,
     )
 
 

@@ -212,6 +212,12 @@ class StateStore:
             oldest = min(kept)
             connection.execute(delete(table(SnapshotRow)).where(SnapshotRow.source == source, SnapshotRow.observed_at < oldest))
 
+    def expire_snapshots(self, source: str) -> None:
+        """Let no snapshot of a source that was seen to have changed stand in for asking again; rates still come of them."""
+        with self._database.writing() as connection:
+            for row in connection.execute(select(table(SnapshotRow)).where(SnapshotRow.source == source)).all():
+                put(connection, SnapshotRow, source=source, observed_at=row.observed_at, data={**row.data, "asked": {}})
+
 
 def _now() -> datetime:
     return datetime.now(UTC)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -62,6 +62,20 @@ def test_pa6_a_changed_table_is_refused(shop):
     assert [export.status for export in outcome.exports] == ["failed", "done"]
     assert outcome.exit_code == 4
     assert "email is new" in outcome.exports[0].error["message"]
+
+
+def test_pa6_the_plan_after_a_refused_one_sees_the_new_columns(shop):
+    shop.config(EXPORT)
+    shop.apply()
+    ago = [datetime.now(UTC) - timedelta(minutes=minutes) for minutes in (5, 4, 3)]
+    shop.plan(as_of=ago[0])
+    shop.sql("ALTER TABLE customers ADD COLUMN email TEXT")
+    cached = shop.plan(as_of=ago[1], refresh=False)
+    assert cached.sources["default"].statements == 0
+    refused = shop.apply(cached).exports[0]
+    assert (refused.error["code"], refused.error["hint"]) == ("source_changed", "make a new one with rivet plan --refresh -o")
+    assert shop.apply(shop.plan(as_of=ago[2], refresh=False)).exit_code == 0
+    assert "email" in shop.table("customers").column_names
 
 
 def test_pa4_force_reads_what_the_plan_says(shop):
