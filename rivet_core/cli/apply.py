@@ -79,9 +79,13 @@ def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Re
 
     plan = read_plan(path)
     check_names(options.exports, [item.name for item in plan.exports])
-    # A policy asked for by hand may come from a plugin that the plan did not need.
-    allow = None if options.policy is not None else [lock.dist for lock in plan.plugins]
-    registry = load_plugins(allow=allow)
+    names = {lock.name for lock in plan.plugins}
+    registry = load_plugins(names=names)
+    if options.policy not in (None, "auto", *registry.policies):
+        # A policy asked for by hand may come from a plugin that the plan did not need; that one is loaded besides.
+        offered = load_plugins().policies.get(str(options.policy))
+        if offered is not None:
+            registry = load_plugins(names={*names, offered.plugin.name})
     registry.require_usable()
     out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
     return plan, registry

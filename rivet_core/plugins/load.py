@@ -20,32 +20,42 @@ BLOCK_VARIABLE = "RIVET_PLUGINS_BLOCK"
 
 
 def load_plugins(
-    *, block: Iterable[str] = (), allow: Iterable[str] | None = None, environ: Mapping[str, str] | None = None
+    *,
+    block: Iterable[str] = (),
+    allow: Iterable[str] | None = None,
+    names: Iterable[str] | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Registry:
     """Discover, load and admit every installed plugin.
 
     `block` names plugins (or distributions) to leave out, added to those in `RIVET_PLUGINS_BLOCK`; `allow`, when given, is the
-    list of distributions that may take part besides core. Never raises for what a plugin does: look at the statuses.
+    list of distributions that may take part besides core, `names` the list of plugins: those that a plan names. Never raises
+    for what a plugin does: look at the statuses.
     """
     environment = os.environ if environ is None else environ
     blocked = {name.strip() for name in environment.get(BLOCK_VARIABLE, "").split(",") if name.strip()} | set(block)
     if CORE in blocked:
         raise ConfigError("the plugin core cannot be blocked", hint="it holds Rivet's own rules, SQLite and local files")
     allowed = None if allow is None else set(allow)
+    named = None if names is None else {CORE, *names}
     candidates = discover()
     owners = defaultdict(list)
     for candidate in candidates:
         owners[candidate.name].append(candidate.dist)
-    plugins = [_load(candidate, blocked, allowed, owners[candidate.name]) for candidate in candidates]
+    plugins = [_load(candidate, blocked, allowed, named, owners[candidate.name]) for candidate in candidates]
     return Registry(_refuse_duplicates(plugins))
 
 
-def _load(candidate: Candidate, blocked: set[str], allowed: set[str] | None, owners: list[str]) -> PluginInfo:
+def _load(
+    candidate: Candidate, blocked: set[str], allowed: set[str] | None, named: set[str] | None, owners: list[str]
+) -> PluginInfo:
     info = PluginInfo(name=candidate.name, dist=candidate.dist, version=candidate.version, api=candidate.api, status=Status.OK)
     if candidate.name in blocked or candidate.dist in blocked:
         return replace(info, status=Status.BLOCKED, detail="blocked by name")
     if allowed is not None and candidate.name != CORE and candidate.dist not in allowed:
         return replace(info, status=Status.BLOCKED, detail="its distribution is not in plugins.allow")
+    if named is not None and candidate.name not in named:
+        return replace(info, status=Status.BLOCKED, detail="the plan does not name it")
     if not candidate.current:
         older = candidate.api < API_VERSION
         return replace(

@@ -174,3 +174,13 @@ def test_every_hook_is_called_and_typed(site: Path, hook: str) -> None:
     assert loaded("probe").hooks == {hook: ()}
     install(site, "wrong", f"from rivet_core.api import hookimpl\n@hookimpl\ndef {hook}():\n    return [object()]")
     assert f"where {record} is due" in loaded("wrong").detail
+
+
+def test_only_named_plugins_take_part_whatever_else_their_distribution_offers(site: Path) -> None:
+    install(site, "acme", rule())
+    install(site, "broken", "raise RuntimeError")
+    install(site, "other", rule(name="other"))
+    registry = load_plugins(environ={}, names=["acme"])
+    registry.require_usable()
+    assert {plugin.name for plugin in registry.plugins if plugin.status is Status.OK} == {"core", "acme"}
+    assert next(plugin.detail for plugin in registry.plugins if plugin.name == "other") == "the plan does not name it"
