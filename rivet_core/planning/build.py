@@ -32,7 +32,6 @@ from rivet_core.config import CampaignConfig
 from rivet_core.facts import ExportFacts, ExportSpec, connections_of
 from rivet_core.planning.campaign import Campaign, Judged, assemble, known_dependencies, resolve_policy
 from rivet_core.planning.entries import campaign_reason, planned_entry, unplannable_entry
-from rivet_core.planning.freshness import next_deadline
 from rivet_core.planning.judge import Judgement
 from rivet_core.planning.judging import Verdict, collector_paused, judge_all
 from rivet_core.planning.measure import runs_by_source_bytes
@@ -41,6 +40,7 @@ from rivet_core.planning.secrets import options_model, without_secrets
 from rivet_core.planning.split import split_exports, split_hints, splits_of
 from rivet_core.planning.survey import Survey, survey
 from rivet_core.plugins import PluginInfo, Registry, Status
+from rivet_core.scheduling.deadlines import is_near
 from rivet_core.scheduling.predict import PredictionInput, count_basis, predict
 
 LIFETIME = timedelta(hours=24)
@@ -111,7 +111,7 @@ def _judge(found: Survey, config: CampaignConfig, registry: Registry) -> list[Ju
             judgement=verdict.judgement,
             prediction=predictions[verdict.facts.spec.name],
             connections=_connections(verdict.facts, found.capacities[verdict.facts.group].max_connections),
-            deadline=_deadline_inside(verdict.facts),
+            deadline=is_near(verdict.facts.spec.value.deadline, found.as_of, verdict.facts.window_seconds),
         )
         for verdict in verdicts
     ]
@@ -120,12 +120,6 @@ def _judge(found: Survey, config: CampaignConfig, registry: Registry) -> list[Ju
 
 def _connections(facts: ExportFacts, cap: int) -> int:
     return min(cap, connections_of(facts.spec.parallel, len(facts.units), facts.spec.snapshot))
-
-
-def _deadline_inside(facts: ExportFacts) -> bool:
-    deadline = facts.spec.value.deadline
-    due = next_deadline(deadline, facts.as_of) if deadline else None
-    return due is not None and due - facts.as_of <= timedelta(seconds=facts.window_seconds)
 
 
 def _prediction_input(verdict: Verdict) -> PredictionInput:

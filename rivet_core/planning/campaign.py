@@ -117,7 +117,7 @@ def resolve_policy(asked: str, judged: Sequence[Judged], registry: Registry, *, 
         return asked
     if not pool and any(item.facts.spec.wave is not None for item in judged):
         return WAVES
-    if any(item.tier is Tier.HIGH or item.deadline for item in judged):
+    if any(item.tier is Tier.HIGH or item.facts.spec.value.deadline for item in judged):
         return FAST_LANE
     return POOL
 

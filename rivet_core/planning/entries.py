@@ -24,6 +24,7 @@ from rivet_core.artifact.spec import spec_to_json
 from rivet_core.facts import Evidence, ExportSpec, Fidelity, Json, Mark, Mode, Reason, TableFacts, Tier, Unit
 from rivet_core.planning.campaign import Judged
 from rivet_core.planning.survey import Subject
+from rivet_core.scheduling.deadlines import DEFAULT_WINDOW, WINDOW_KEY
 from rivet_core.scheduling.predict import Prediction
 
 WORDS = {Mode.FULL: "full", Mode.INCREMENTAL: "incremental", Mode.CHUNKED: "chunked", Mode.TIME_WINDOW: "time window"}
@@ -40,7 +41,7 @@ def planned_entry(item: Judged, *, wave: int | None, isolated: bool, secrets: Ma
         source_group=facts.group,
         status="planned",
         error=None,
-        spec=_spec(spec, facts.table, secrets),
+        spec=_spec(spec, facts.table, secrets, window=facts.window_seconds),
         strategy=strategy(spec, facts.units),
         priority_score=judgement.priority / 10,
         priority_class=judgement.priority_class.name,
@@ -149,13 +150,17 @@ def campaign_reason(reason: Reason) -> dict[str, Any]:
     return {**_reason(reason, {}), "group": reason.group, "exports": reason.exports}
 
 
-def _spec(spec: ExportSpec, table: TableFacts | None, secrets: Mapping[str, Json] | None) -> dict[str, Json]:
+def _spec(
+    spec: ExportSpec, table: TableFacts | None, secrets: Mapping[str, Json] | None, *, window: float = DEFAULT_WINDOW
+) -> dict[str, Json]:
     data = spec_to_json(spec)
     if secrets is not None:
         data["destination"] = {"type": spec.destination.type, "options": dict(secrets)}
     # What the gates of apply compare with the source (PA6), beside the keys that the config resolved.
     columns = () if table is None else table.columns
     data["observed_columns"] = [[column.name, column.source_type] for column in columns]
+    if spec.value.deadline and window != DEFAULT_WINDOW:
+        data[WINDOW_KEY] = window
     return data
 
 

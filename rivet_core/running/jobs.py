@@ -55,7 +55,7 @@ def jobs_of(
                 serial=task.spec.parallel_safe is False,
                 parallel_safe=task.parallel_safe,
                 tier=task.tier,
-                deadline=task.spec.value.deadline is not None,
+                deadline=task.deadline_near,
                 wave=task.wave if hand_set else task.recommended_wave,
                 rank=task.rank,
                 position=task.position,

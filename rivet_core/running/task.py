@@ -6,12 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from rivet_core.artifact import ExportPlan, Plan
 from rivet_core.artifact.spec import spec_from_json, spec_to_json
 from rivet_core.facts import ExportSpec, Json, Mark, ReadSpec, Unit
 from rivet_core.running.layout import Layout, layout_of
+from rivet_core.scheduling.deadlines import is_near_in_plan
 from rivet_core.state import source_fingerprint
 
 
@@ -44,6 +46,7 @@ class ExportTask:
     p90: float | None = None
     basis: str = "unknown"
     table_bytes: int | None = None
+    deadline_near: bool = False
 
     @property
     def reading(self) -> ReadSpec:
@@ -56,8 +59,8 @@ class ExportTask:
         return self.spec.snapshot != "consistent"
 
 
-def task_of(plan_id: str, export: ExportPlan, *, position: int, rank: int) -> ExportTask:
-    """Return the task of one planned export."""
+def task_of(plan_id: str, export: ExportPlan, *, position: int, rank: int, as_of: datetime | None = None) -> ExportTask:
+    """Return the task of one planned export; `as_of` is the plan's time, which deadlines count from."""
     spec = spec_from_json(export.spec)
     units = tuple(Unit.from_json(unit.model_dump(mode="json")) for unit in export.units)
     options, layout = layout_of(spec)
@@ -87,6 +90,7 @@ def task_of(plan_id: str, export: ExportPlan, *, position: int, rank: int) -> Ex
         predicted_seconds=predicted.p50 if predicted else None,
         p90=predicted.p90 if predicted else None,
         basis=predicted.basis if predicted else "unknown",
+        deadline_near=as_of is not None and is_near_in_plan(export.spec, as_of),
         table_bytes=export.estimated.bytes if export.estimated else None,
     )
 
@@ -95,7 +99,7 @@ def tasks_from_plan(plan: Plan) -> tuple[ExportTask, ...]:
     """Return the tasks of all planned exports, in the plan's order; unplannable ones have none."""
     ranks = {name: rank for rank, name in enumerate(plan.campaign.ordered_exports)}
     return tuple(
-        task_of(plan.plan_id, export, position=position, rank=ranks.get(export.name, len(ranks)))
+        task_of(plan.plan_id, export, position=position, rank=ranks.get(export.name, len(ranks)), as_of=plan.as_of)
         for position, export in enumerate(plan.exports)
         if export.status == "planned"
     )

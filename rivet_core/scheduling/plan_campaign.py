@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from rivet_core.errors import ConfigError, PlanRefused
 from rivet_core.facts import Capacities, GroupCapacity, Job, connections_of
 from rivet_core.scheduling.campaign_file import Campaign
+from rivet_core.scheduling.deadlines import is_near_in_plan
 
 
 def campaign_from_plan(plan: Mapping[str, Any]) -> Campaign:
@@ -29,7 +31,8 @@ def campaign_from_plan(plan: Mapping[str, Any]) -> Campaign:
         rank = {name: place for place, name in enumerate(plan["campaign"]["ordered_exports"])}
         planned = [(place, export) for place, export in enumerate(plan["exports"]) if export["status"] == "planned"]
         hand_set = any(export.get("wave") is not None for _, export in planned)
-        jobs = tuple(_job(export, place, rank, hand_set=hand_set) for place, export in planned)
+        as_of = datetime.fromisoformat(plan["as_of"])
+        jobs = tuple(_job(export, place, rank, as_of, hand_set=hand_set) for place, export in planned)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanRefused(f"this is not a plan file: {error!r}", hint="write one with `rivet plan -o plan.json`") from error
     if workers < 1:
@@ -37,9 +40,8 @@ def campaign_from_plan(plan: Mapping[str, Any]) -> Campaign:
     return Campaign(jobs=jobs, capacities=Capacities(workers=workers, groups=groups))
 
 
-def _job(export: Mapping[str, Any], place: int, rank: Mapping[str, int], *, hand_set: bool) -> Job:
+def _job(export: Mapping[str, Any], place: int, rank: Mapping[str, int], as_of: datetime, *, hand_set: bool) -> Job:
     spec = export.get("spec") or {}
-    value = spec.get("value") or {}
     predicted = export["predicted_seconds"]
     return Job(
         name=export["name"],
@@ -51,7 +53,7 @@ def _job(export: Mapping[str, Any], place: int, rank: Mapping[str, int], *, hand
         serial=spec.get("parallel_safe") is False,
         parallel_safe=bool(export.get("parallel_safe", True)),
         tier=export.get("tier") or "normal",
-        deadline=bool(value.get("deadline")),
+        deadline=is_near_in_plan(spec, as_of),
         wave=export.get("wave") if hand_set else export.get("recommended_wave"),
         rank=rank.get(export["name"], len(rank) + place),
         position=place,

@@ -27,6 +27,7 @@ def export(name, **more):
 
 def plan(*exports):
     return {
+        "as_of": "2026-11-29T12:00:00Z",
         "campaign": {
             "policy": {"name": "bottleneck", "workers": 6},
             "ordered_exports": [found["name"] for found in exports][::-1],

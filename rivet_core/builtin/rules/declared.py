@@ -7,10 +7,10 @@ from datetime import timedelta
 
 from rivet_core.builtin.rules.signals import declared
 from rivet_core.facts import ExportFacts, Reason, Tier
-from rivet_core.planning.freshness import next_deadline
 from rivet_core.planning.taxonomy import TAXONOMY, reason
 from rivet_core.planning.wording import moment_text
 from rivet_core.planning.work import select_work
+from rivet_core.scheduling.deadlines import is_near, next_deadline
 
 MOST_FOR_CONSUMERS = 16
 TIER_POINTS = {Tier.LOW: -20, Tier.NORMAL: 0, Tier.HIGH: 30}
@@ -30,7 +30,7 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
             )
         )
     moment = next_deadline(value.deadline, facts.as_of) if value.deadline else None
-    if moment is not None and moment <= facts.as_of + timedelta(seconds=facts.window_seconds):
+    if moment is not None and is_near(value.deadline, facts.as_of, facts.window_seconds):
         seconds = select_work(facts).p90_seconds
         left = (moment - facts.as_of).total_seconds()
         when = "it should have started already"

@@ -7,7 +7,7 @@ import pytest
 from planning_facts import NOW, ago, codes, facts, judge, points, reason_of, table
 
 from rivet_core.facts import Mode, Role, Tier, ValueSpec
-from rivet_core.planning.freshness import next_deadline
+from rivet_core.scheduling.deadlines import next_deadline
 
 
 def valued(**changes: Any) -> dict[str, Any]:
