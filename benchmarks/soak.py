@@ -233,10 +233,12 @@ def main() -> int:
         thread = threading.Thread(target=writer.run, daemon=True)
         thread.start()
         soak.undisturbed()
-        while soak.counts["kills"] < asked.kills and writer.error is None:
-            soak.once()
-            _sweep(root)
-            print(f"\r{soak.counts['kills']} of {asked.kills} kills", end="", file=sys.stderr, flush=True)
+        with suppress(KeyboardInterrupt):  # Ctrl-C prints the numbers so far.
+            while soak.counts["kills"] < asked.kills and writer.error is None:
+                soak.once()
+                _sweep(root)
+                broken = f", {len(soak.broken)} broken" if soak.broken else ""
+                print(f"\r{soak.counts['kills']} of {asked.kills} kills{broken}", end="", file=sys.stderr, flush=True)
         writer.stop.set()
         thread.join()
     finally:
