@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets as random_source
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -53,7 +55,8 @@ def build_plan(config: CampaignConfig, registry: Registry, request: PlanRequest)
     Raises `ConfigError` and `PluginError`; a source or an export that cannot be read is a marked row instead.
     """
     registry.require_usable()
-    with collector_paused():
+    # What a plugin prints must not stand among the data on stdout.
+    with collector_paused(), contextlib.redirect_stdout(sys.stderr):
         return _build(config, registry, request)
 
 

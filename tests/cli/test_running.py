@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,11 +22,15 @@ exports:
 """
 
 
-def run(shop: Path, monkeypatch: pytest.MonkeyPatch, config: str) -> int:
+def make(shop: Path, config: str) -> None:
     with sqlite3.connect(shop / "shop.db") as database:
         database.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
     database.close()
     (shop / "rivet.yaml").write_text(config)
+
+
+def run(shop: Path, monkeypatch: pytest.MonkeyPatch, config: str) -> int:
+    make(shop, config)
     monkeypatch.chdir(shop)
     return boundary.run(["run", "-q"])
 
@@ -42,3 +50,24 @@ def test_an_error_names_its_export_once(
 ) -> None:
     assert run(tmp_path, monkeypatch, CONFIG.replace("table: t}", "table: t, quality: {row_count_min: 3}}", 1)) == 5
     assert "error: a: 0 rows, at least 3 are required" in capsys.readouterr().err
+
+
+def test_what_a_rule_prints_stays_out_of_the_data(tmp_path: Path) -> None:
+    (tmp_path / "noisy_rule.py").write_text(
+        "from rivet_core.api import ScoringRule, hookimpl\n\n"
+        "@hookimpl\ndef rivet_scoring_rules():\n"
+        "    return [ScoringRule(name='n', summary='s', codes=('X-acme-1',), score='noisy_rule:score', dimension='risk')]\n\n"
+        "def score(facts, options):\n    print('NOISE')\n    return []\n"
+    )
+    info = tmp_path / "rivet_noisy-1.0.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rivet-noisy\nVersion: 1.0.0\n")
+    (info / "entry_points.txt").write_text("[rivet.v1]\nnoisy = noisy_rule\n")
+    make(tmp_path, CONFIG)
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    command = [sys.executable, "-m", "rivet_core.cli", "plan", "--json"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert json.loads(done.stdout)["exports"]
+    assert "NOISE" in done.stderr
