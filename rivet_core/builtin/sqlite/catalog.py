@@ -23,6 +23,7 @@ from rivet_core.builtin.sqlite.schema import (
     describe_select,
     read_schema,
     read_tables,
+    schema_now,
 )
 from rivet_core.builtin.sqlite.sizes import Sizes, measure
 from rivet_core.builtin.sqlite.types import Affinity, affinity, reading
@@ -105,7 +106,7 @@ def look_up(connection: Connection, *, table: str | None, query: str | None) -> 
     """Return columns and indexes of one relation or query, without sizes: what reading needs to know."""
     connection.limit_statement(STATEMENT_SECONDS)
     now = datetime.now(UTC)
-    schema = read_schema(connection) if table is not None else Schema()
+    schema = schema_now(connection) if table is not None else Schema()
     relation = schema.find(table) if table is not None else None
     tables = read_tables(connection, schema, [relation]) if relation else {}
     reader = Reader(connection, schema, Sizes(file_bytes=0), tables, now)

@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rivet_core.builtin.sqlite.faults import interrupted, source_error
 from rivet_core.errors import SourceError
@@ -41,6 +42,8 @@ class Connection:
         self._deadline = float("inf")
         self._cancelled = False
         self.statements = 0
+        self.schema: tuple[int, Any] | None = None
+        """The schema as it was last read, with SQLite's own number of it, which every change of the schema raises."""
         self.signature = file_signature(path)
         self.immutable = not in_use and _unused_wal(path)
         uri = f"{path.as_uri()}?mode=ro{'&immutable=1' if self.immutable else ''}"

@@ -166,6 +166,15 @@ def read_schema(connection: Connection) -> Schema:
     return schema
 
 
+def schema_now(connection: Connection) -> Schema:
+    """Return the schema, read again only when it changed: a thousand exports of one file must not read it a thousand times."""
+    (version,) = connection.execute("PRAGMA schema_version").fetchone()
+    if connection.schema is None or connection.schema[0] != version:
+        connection.schema = (version, read_schema(connection))
+    found: Schema = connection.schema[1]
+    return found
+
+
 def read_tables(connection: Connection, schema: Schema, relations: Sequence[Relation]) -> dict[str, Table]:
     """Return columns and indexes of all ordinary tables among `relations`, in two statements whatever their number."""
     wanted = {relation.name: relation for relation in relations if relation.kind == "table"}
