@@ -20,7 +20,10 @@ class CursorQuality(StrEnum):
     @property
     def caution(self) -> int:
         """0 for the strongest verdict, 4 for none: among equal evidence the most cautious wins."""
-        return list(CursorQuality).index(self)
+        return _CAUTION[self]
+
+
+_CAUTION = {quality: place for place, quality in enumerate(CursorQuality)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

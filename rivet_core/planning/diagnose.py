@@ -79,17 +79,17 @@ def _warnings(facts: ExportFacts, work: Work, confidence: Scores, indexed: bool)
 
 def _repeated_key(facts: ExportFacts, work: Work) -> list[str]:
     """More rows than numbers between a key's ends: the key repeats, and the span is no count of rows."""
-    bounds = [mark.value for unit in facts.units if unit.kind is UnitKind.RANGE for mark in (*unit.lower, *unit.upper)]
+    ranges = [unit for unit in facts.units if unit.kind is UnitKind.RANGE and len(unit.columns) == 1]
+    bounds = [mark.value for unit in ranges for mark in (*unit.lower, *unit.upper)]
     if work.rows is None or len(bounds) < 2 or not all(value.lstrip("-").isdigit() for value in bounds):
         return []
     span = max(map(int, bounds)) - min(map(int, bounds))
-    inner = sum(unit.rows or 0 for unit in facts.units if unit.kind is UnitKind.RANGE and unit.lower and unit.upper)
+    inner = sum(unit.rows or 0 for unit in ranges if unit.lower and unit.upper)
     if span <= 0 or inner <= span:
         return []
-    name = next(unit.columns[0] for unit in facts.units if unit.kind is UnitKind.RANGE)
     return [
-        f"{name} repeats: about {inner:,} rows lie among {span:,} values, so {work.rows:,} rows by the catalog are counted, "
-        "not the span of the key."
+        f"{ranges[0].columns[0]} repeats: about {inner:,} rows lie among {span:,} values, "
+        f"so {work.rows:,} rows by the catalog are counted, not the span of the key."
     ]
 
 

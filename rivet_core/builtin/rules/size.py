@@ -38,7 +38,7 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
     size, rows = work.size, work.rows
     if size is not None and rows is not None and size < SMALL_BYTES and rows < SMALL_ROWS:
         held = [evidence for evidence in (work.table_bytes, work.table_rows) if evidence is not None]
-        early = "; cheap to take early" if work.bytes < SMALL_BYTES else ""
+        early = "; cheap early" if work.bytes < SMALL_BYTES else ""
         found.append(reason("RV110", f"Small: {size_text(size)} and {count_text(rows)} rows{early}.", evidence=held))
     return found
 
@@ -108,13 +108,13 @@ def _whole_for_delta(facts: ExportFacts) -> str:
 
 
 def _age(facts: ExportFacts, work: Work) -> str:
-    """Say how old the first evidence is, and what changed since."""
+    """Say how old the first evidence is, and what changed since; nothing when it was read just now."""
     first = work.evidence[0] if work.evidence else None
     if first is None or first.observed_at is None:
         return ""
     seconds = seconds_between(first.observed_at, facts.as_of)
     if seconds < NOW_SECONDS:
-        return f"By {first.source}, read now."
+        return ""
     age, rows = span_text(seconds), work.rows
     if first.changes and rows:
         return f"By {first.source}, {age} old; {first.changes * 100 // rows} % of the rows written since."
@@ -147,7 +147,7 @@ def _agreement(work: Work, second: Sequence[tuple[int, str, Evidence]]) -> Reaso
     base = f"{span_text(used // REFERENCE_RATE)} of work" if work.code == "RV101" else size_text(used)
     return reason(
         "RV109",
-        f"Other signals beside the {base} in use: {'; '.join(parts)}.",
+        f"Beside the {base} in use: {'; '.join(parts)}.",
         evidence=[evidence for _, _, evidence in second],
     )
 

@@ -96,8 +96,7 @@ def _grants(facts: ExportFacts) -> Reason | None:
         return None
     return reason(
         "RV804",
-        f"{len(grants)} {'right is' if len(grants) == 1 else 'rights are'} missing, so some signals are unknown.",
-        evidence=[catalog("missing_rights", len(grants))],
+        f"{len(grants)} right{'' if len(grants) == 1 else 's'} missing; some signals are unknown.",
         remedy="; ".join(grants),
     )
 

@@ -214,7 +214,7 @@ def test_s06_missing_rights_are_named_exactly() -> None:
     """S06: the exact GRANT."""
     here = table(grants=("GRANT SELECT ON mysql.innodb_table_stats TO reader",))
     found = reason_of(judge(facts(here, server={"grants": ("GRANT pg_read_all_stats TO reader",)})), "RV804")
-    assert found.message == "2 rights are missing, so some signals are unknown."
+    assert found.message == "2 rights missing; some signals are unknown."
     assert found.remedy == "GRANT SELECT ON mysql.innodb_table_stats TO reader; GRANT pg_read_all_stats TO reader"
 
 

@@ -106,7 +106,7 @@ def row_evidence(size: Size, now: datetime) -> tuple[Evidence, ...]:
                 signal="table_rows",
                 value=size.rows,
                 unit="rows",
-                source="pg_relation_size" if live_zero else "pg_class.reltuples, scaled to today's pages",
+                source="pg_relation_size" if live_zero else "pg_class.reltuples, rescaled",
                 observed_at=now if live_zero else size.observed_at,
                 quality=80 if known_age or live_zero else 60,
                 basis=Basis.LIVE if live_zero else Basis.STATISTICS,
