@@ -20,7 +20,7 @@ CONFLICTS_IN_A_ROW = 12
 """Tries of one page without a row; by then it has `pages.FEWEST_ROWS` or so, and smaller ones would not help."""
 LOCK_TRIES = 3
 """Tries of one page that waits for a lock: each has waited for the whole lock timeout."""
-LOCKED = "55P03"
+LOCKED, REPLAYED = "55P03", "40001"
 REPLAY = "the standby cancelled pages to replay changes"
 SETTINGS = "max_standby_streaming_delay and hot_standby_feedback on the standby decide how long a read may last"
 
@@ -130,15 +130,22 @@ class Pages:
             self._tuner.took(self._rows, seconds)
         return full
 
-    def again(self, error: RivetError) -> float | None:
-        """Return the seconds to wait before the page is read again from its last row, `None` when the error stands."""
-        if not isinstance(error, SourceError) or error.error_class != "conflict" or not error.transient:
+    def again(self, error: RivetError, *, standby: bool = False) -> float | None:
+        """Return the seconds to wait before the page is read again from its last row, `None` when the error stands.
+
+        A `standby` that must cancel a backend in the middle of sending rows can only cut it off, without a word.
+        """
+        if not isinstance(error, SourceError) or not error.transient:
+            return None
+        cut_off = standby and self.started and error.error_class == "connection"
+        if error.error_class != "conflict" and not cut_off:
             return None
         self._fruitless += 1
         tries = LOCK_TRIES if error.sqlstate == LOCKED else CONFLICTS_IN_A_ROW
         if self._fruitless >= tries:
             return None
-        self.conflicts[error.sqlstate] = self.conflicts.get(error.sqlstate, 0) + 1
+        state = REPLAYED if cut_off else error.sqlstate
+        self.conflicts[state] = self.conflicts.get(state, 0) + 1
         self._tuner.conflicted()
         return float(min(1.0, 0.02 * 2 ** (self._fruitless - 1)))
 
@@ -154,7 +161,7 @@ class Pages:
             times = "once" if count == 1 else f"{count} times"
             if state == LOCKED:
                 found.append(f"a lock was waited for in vain {times}; pages became smaller")
-            elif state == "40001":
+            elif state == REPLAYED:
                 found.append(f"{REPLAY}, {times}; they became smaller. {SETTINGS}")
             else:
                 found.append(f"pages met a conflict ({state}) {times} and became smaller")

@@ -33,6 +33,8 @@ class Statement:
         self._plans = plans
         self._cursor: Any = None
         self._reader: Any = None
+        self.standby = False
+        """Whether the server replays another's changes; known once the transaction has begun."""
 
     def begin(self, *, snapshot: str = "", settings: Mapping[str, str] | None = None) -> None:
         """Begin the transaction. `settings` hold for it besides those of every read."""
@@ -44,7 +46,7 @@ class Statement:
             self._cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             self._cursor.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.string(snapshot)}")
         self._cursor.execute(_settings(self._spec, settings or {}))
-        self._cursor.fetchall()
+        self.standby = bool(self._cursor.fetchall()[0][-1])
 
     def row(self, sql: str) -> tuple[Any, ...] | None:
         """Return the first row of a small statement before the rows are asked for."""
@@ -116,7 +118,7 @@ def _settings(spec: ReadSpec, more: Mapping[str, str]) -> str:
         **more,
     }
     calls = (f"set_config({POSTGRES.string(name)}, {POSTGRES.string(value)}, true)" for name, value in values.items())
-    return f"SELECT {', '.join(calls)}"
+    return f"SELECT {', '.join(calls)}, pg_is_in_recovery()"
 
 
 def application_name(export: str) -> str:

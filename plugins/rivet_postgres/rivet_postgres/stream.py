@@ -72,6 +72,7 @@ class PostgresStream:
         self._skipped = 0
         self._last: list[Mark] | None = None
         self._began = 0.0
+        self._standby = False
         self._pause = 0.0
         tuning, selection = reading.spec.tuning, reading.selection
         self._pages = Pages(reading.pages, tuning) if reading.pages is not None else None
@@ -147,6 +148,7 @@ class PostgresStream:
         self._statement = statement
         self._began = time.monotonic()
         statement.begin(snapshot=reading.snapshot, settings=IN_KEY_ORDER if pages is not None else None)
+        self._standby = statement.standby
         if reading.count_sql:
             self._skipped = int((statement.row(reading.count_sql) or (0,))[0])
         if self._stopped.is_set():
@@ -223,7 +225,7 @@ class PostgresStream:
         if self._pages is None or self._stopped.is_set() or not isinstance(error, Exception):
             return False
         found = translate(error, self._endpoint, self._reading.spec.export)
-        wait = self._pages.again(found)
+        wait = self._pages.again(found, standby=self._standby)
         if wait is None:
             return False
         self._break_off()
