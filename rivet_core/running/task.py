@@ -11,6 +11,7 @@ from typing import Any
 
 from rivet_core.artifact import ExportPlan, Plan
 from rivet_core.artifact.spec import spec_from_json, spec_to_json
+from rivet_core.errors import PlanRefused
 from rivet_core.facts import ExportSpec, Json, Mark, ReadSpec, Unit
 from rivet_core.running.layout import Layout, layout_of
 from rivet_core.scheduling.deadlines import is_near_in_plan
@@ -60,8 +61,15 @@ class ExportTask:
 
 
 def task_of(plan_id: str, export: ExportPlan, *, position: int, rank: int, as_of: datetime | None = None) -> ExportTask:
-    """Return the task of one planned export; `as_of` is the plan's time, which deadlines count from."""
-    spec = spec_from_json(export.spec)
+    """Return the task of one planned export; `as_of` is the plan's time, which deadlines count from.
+
+    Raises `PlanRefused` when the spec is not one that planning writes.
+    """
+    try:
+        spec = spec_from_json(export.spec)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        kind = type(error).__name__
+        raise PlanRefused(f"{export.name}: its spec is not one of this version ({kind})", code="plan_shape") from None
     units = tuple(Unit.from_json(unit.model_dump(mode="json")) for unit in export.units)
     options, layout = layout_of(spec)
     predicted = export.predicted_seconds
