@@ -8,9 +8,7 @@ I4 the metric after the verdict · I5 units only move forward · I6 a run ends o
 from __future__ import annotations
 
 import uuid
-from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -31,6 +29,7 @@ from rivet_core.running.resume import check_stream, roll_forward, take_up
 from rivet_core.running.retry import Budget, Retrier
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
+from rivet_core.running.unitpool import each_unit
 from rivet_core.running.verdict import Verdict
 from rivet_core.state import Lease, RunStart, StateStore, UnitRecord
 from rivet_core.stores import ReaderGoneError, Store
@@ -210,36 +209,12 @@ class ExportRun:
         return self.task.spec.mode is Mode.TIME_WINDOW or (self.task.spec.mode is Mode.INCREMENTAL and bool(cursor))
 
     def _read_all(self, reader: UnitReader) -> None:
-        waiting = deque(unit for unit in self._units if unit.index not in self._done)
+        left = [unit for unit in self._units if unit.index not in self._done]
         # A shared snapshot holds a connection of its own.
         readers = self._connections - (1 if self.task.spec.snapshot == "consistent" else 0)
         # A suspect gets its whole group, so that it is alone there, and still reads no wider than asked.
-        threads = min(readers, self.task.spec.parallel, len(waiting))
-        if threads <= 1:
-            while waiting:
-                self._one(reader, waiting.popleft())
-            return
-
-        def work() -> None:
-            try:
-                while True:
-                    try:
-                        unit = waiting.popleft()
-                    except IndexError:
-                        return
-                    self._one(reader, unit)
-            except BaseException:
-                waiting.clear()
-                reader.halt()
-                raise
-
-        with ThreadPoolExecutor(threads, thread_name_prefix=f"rivet-{self.task.name}") as pool:
-            futures = [pool.submit(work) for _ in range(threads)]
-        errors = [error for future in futures if (error := future.exception()) is not None]
-        # The one that stopped the others, not what they said about being stopped.
-        errors.sort(key=lambda error: isinstance(error, RivetError) and error.code == "halted")
-        if errors:
-            raise errors[0]
+        threads = min(readers, self.task.spec.parallel, len(left))
+        each_unit(left, lambda unit: self._one(reader, unit), threads=threads, halt=reader.halt, name=self.task.name)
 
     def _one(self, reader: UnitReader, unit: Unit) -> None:
         record = self._retrier.run(lambda: reader.read(unit))
