@@ -26,6 +26,8 @@ class StandbyServer(PostgresServer):
             primary.run_program(
                 "pg_basebackup",
                 *("--pgdata", str(standby.data), "--write-recovery-conf", "--checkpoint", "fast", "--no-sync"),
+                # A slot keeps what the standby has not read yet, however long it is paused or the primary restarts.
+                *("--create-slot", "--slot", f"standby_{standby.port}"),
                 *("--host", LOOPBACK, "--port", str(primary.port), "--username", ADMIN),
                 environ={"PGPASSWORD": ADMIN_PASSWORD},
             )

@@ -23,3 +23,15 @@ def test_a_paused_standby_lags(postgres, postgres_standby, postgres_standby_serv
         postgres_standby_server.resume()
     postgres_standby_server.catch_up()
     assert postgres_standby.execute("SELECT to_regclass('later')::text") == [("later",)]
+
+
+def test_a_standby_that_was_away_for_long_catches_up(postgres, postgres_standby, postgres_standby_server):
+    postgres_standby_server.stop()
+    postgres.execute("CREATE TABLE churn (n int)")
+    for n in range(4):
+        postgres.execute(f"INSERT INTO churn VALUES ({n})")
+        postgres.execute("SELECT pg_switch_wal()", admin=True)
+        postgres.execute("CHECKPOINT", admin=True)
+    postgres_standby_server.start()
+    postgres_standby_server.catch_up()
+    assert postgres_standby.execute("SELECT count(*) FROM churn") == [(4,)]
