@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from rivet_core.api import ConsistentSession, SourceSession
-from rivet_core.errors import InternalError, PlanRefused, RivetError
+from rivet_core.errors import PlanRefused, RivetError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.running import faults
 from rivet_core.running.continuity import check_continuity
@@ -29,6 +29,7 @@ from rivet_core.running.resume import check_stream, roll_forward, take_up
 from rivet_core.running.retry import Budget, Retrier
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
+from rivet_core.running.unexpected import unexpected
 from rivet_core.running.unitpool import each_unit
 from rivet_core.running.verdict import Verdict
 from rivet_core.state import Lease, RunStart, StateStore, UnitRecord
@@ -89,12 +90,7 @@ class ExportRun:
         except RivetError as error:
             return self._verdict.failed(error)
         except Exception as error:  # noqa: BLE001 - a bug in a plugin or here must not take the other exports along
-            wrapped = InternalError(
-                f"{self.task.name}: {type(error).__name__}: {error}",
-                hint="this is a bug: please report it, with the trace of -v",
-            )
-            wrapped.__cause__ = error
-            return self._verdict.failed(wrapped)
+            return self._verdict.failed(unexpected(self.task.name, error))
 
     def _run(self) -> ExportOutcome:
         task, state = self.task, self._context.state

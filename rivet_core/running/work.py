@@ -6,13 +6,14 @@ import time
 from collections.abc import Mapping
 from typing import Protocol
 
-from rivet_core.errors import InternalError, RivetError
+from rivet_core.errors import RivetError
 from rivet_core.facts import Job
 from rivet_core.running.budget import ConnectionBudget, Reservation
 from rivet_core.running.connections import Connections
 from rivet_core.running.extract import ExportRun, RunContext
 from rivet_core.running.outcome import FAILED, ExportOutcome
 from rivet_core.running.task import ExportTask
+from rivet_core.running.unexpected import unexpected
 from rivet_core.running.verdict import plain
 from rivet_core.state import Lease, Refusal, busy
 
@@ -56,8 +57,7 @@ class ExportWork:
         except RivetError as error:
             found = error
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
-            found = InternalError(f"{job.name}: {type(error).__name__}: {error}", hint="this is a bug: please report it")
-            found.__cause__ = error
+            found = unexpected(job.name, error)
         outcome = ExportOutcome(name=job.name, status=FAILED, error=plain(found))
         self._context.events.emit("export_failed", job.name, **outcome.as_dict())
         return outcome, found
