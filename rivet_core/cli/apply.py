@@ -23,6 +23,12 @@ ResumeOption = Annotated[bool, typer.Option("--resume", help="Read only what an 
 LockOption = Annotated[
     float, typer.Option("--lock-wait", min=0.0, help="Wait so long for another run of the same export.", metavar="SECONDS")
 ]
+StallOption = Annotated[
+    float,
+    typer.Option(
+        "--stall-after", min=0.0, help="Say who waits for what after so long without rows, 0: never.", metavar="MINUTES"
+    ),
+]
 SummaryOption = Annotated[
     Path | None, typer.Option("--summary-output", help="Write the summary as JSON here too.", metavar="FILE")
 ]
@@ -38,6 +44,7 @@ def apply(
     resume: ResumeOption = False,
     force: Annotated[bool, typer.Option("--force", help="Run although the plan is old or a cursor moved; recorded.")] = False,
     lock_wait: LockOption = 0.0,
+    stall_after: StallOption = 5.0,
     allow_plugin_drift: Annotated[
         bool, typer.Option("--allow-plugin-drift", help="Run with other versions of the plan's plugins.")
     ] = False,
@@ -64,6 +71,7 @@ def apply(
         resume=resume,
         force=force,
         lock_wait=lock_wait,
+        stall_seconds=stall_after * 60.0,
         allow_plugin_drift=allow_plugin_drift,
     )
     plan, registry = _from_plan(place, options, out) if looks_like_plan(place) else _from_config(place, options, out)

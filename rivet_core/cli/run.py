@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rivet_core.cli.apply import EventsOption, LockOption, PolicyOption, PoolOption, ResumeOption, SummaryOption
+from rivet_core.cli.apply import EventsOption, LockOption, PolicyOption, PoolOption, ResumeOption, StallOption, SummaryOption
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
 
@@ -14,6 +14,7 @@ def run(
     policy: PolicyOption = None,
     resume: ResumeOption = False,
     lock_wait: LockOption = 0.0,
+    stall_after: StallOption = 5.0,
     summary_output: SummaryOption = None,
     events: EventsOption = False,
     json: JsonOption = False,
@@ -30,7 +31,14 @@ def run(
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     plan, registry = make_plan(config, request(export), out)
-    options = ApplyOptions(exports=tuple(export or ()), pool=pool, policy=policy, resume=resume, lock_wait=lock_wait)
+    options = ApplyOptions(
+        exports=tuple(export or ()),
+        pool=pool,
+        policy=policy,
+        resume=resume,
+        lock_wait=lock_wait,
+        stall_seconds=stall_after * 60.0,
+    )
     out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
     outcome = run_plan(plan, registry, options, out, events=events)
     finish(plan, outcome, out, summary_output=summary_output, events=events)

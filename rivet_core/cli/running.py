@@ -49,9 +49,13 @@ def _print_event(event: RunEvent) -> None:
 
 
 def _warnings_only(out: Output) -> Sink:
+    from rivet_core.render.progress import stalled_text
+
     def show(event: RunEvent) -> None:
         if event.kind == "warning":
             out.warn(f"{event.export + ': ' if event.export else ''}{event.data.get('message', '')}")
+        elif event.kind == "stalled":
+            out.warn(stalled_text(event.data, "; "))
 
     return show
 

@@ -114,10 +114,16 @@ class PlainView:
         if event.kind == "export_skipped":
             return f"{name}: {data.get('reason', 'skipped')}"
         if event.kind == "retry":
-            return f"{name}: trying again: {data.get('message', '')}"
+            return f"{name}: trying again: {data.get('error', '')}"
         if event.kind == "warning":
             return f"warning: {name + ': ' if name else ''}{data.get('message', '')}"
-        return ""
+        return stalled_text(data) if event.kind == "stalled" else ""
+
+
+def stalled_text(data: Mapping[str, Json], between: str = "\n  ") -> str:
+    """Return what the watchdog says: how long nothing has moved, and what each does or waits for."""
+    lines = data.get("lines")
+    return between.join([f"stalled: {data.get('message', '')}", *map(str, lines if isinstance(lines, list) else ())])
 
 
 def number_or_zero(value: Json | None) -> float:
@@ -153,7 +159,7 @@ class LiveView:
         elif event.kind in ENDS and self._remaining is not None:
             self._remaining.ended(event.export)
         self._tally.take(event)
-        if event.kind in ("export_failed", "retry", "warning"):
+        if event.kind in ("export_failed", "retry", "warning", "stalled"):
             self._plain(event)
 
     def draw(self) -> RenderableType:

@@ -28,8 +28,10 @@ from rivet_core.running.retry import Budget
 from rivet_core.running.signals import listening
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask, tasks_from_plan
+from rivet_core.running.watchdog import STALL_SECONDS, Acts, watching
 from rivet_core.running.work import ExportWork
 from rivet_core.scheduling.dispatch import Dispatcher
+from rivet_core.scheduling.waiting import Waiting
 from rivet_core.state import Event, StateStore, open_state
 
 CANCEL_AGAIN_SECONDS = 0.5
@@ -39,7 +41,8 @@ CANCEL_AGAIN_SECONDS = 0.5
 class ApplyOptions:
     """Choices of one `rivet apply`. `exports` empty means all; `pool` is the number of workers without barriers.
 
-    `force` overrides PA3 (age) and PA4 (cursor) only. `lock_wait` seconds. `config_dir` is what relative paths are relative
+    `force` overrides PA3 (age) and PA4 (cursor) only. `lock_wait` seconds; after `stall_seconds` without rows, starts or ends
+    it is told who waits for what, 0 for never. `config_dir` is what relative paths are relative
     to, by default the directory of the plan's config. `now` is the clock of PA3.
     """
 
@@ -49,6 +52,7 @@ class ApplyOptions:
     resume: bool = False
     force: bool = False
     lock_wait: float = 0.0
+    stall_seconds: float = STALL_SECONDS
     allow_plugin_drift: bool = False
     config_dir: Path | None = None
     now: datetime | None = None
@@ -95,7 +99,8 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
         tasks = [task for task in tasks if task.name not in committed]
         moved = check_cursors(tasks, state, force=options.force)
         found.warnings += moved
-        events = Events(_recording(state, plan.plan_id, sink))
+        acts = Acts()
+        events = Events(_recording(state, plan.plan_id, sink), acts.see)
         events.emit("campaign_started", plan_id=plan.plan_id, policy=policy.name, workers=workers, exports=len(tasks))
         for warning in found.warnings:
             events.emit("warning", message=warning)
@@ -105,6 +110,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
             events=events,
             budget=Budget(sum(len(task.units) for task in tasks)),
             stop=stop,
+            acts=acts,
             resume=options.resume,
             force=options.force,
         )
@@ -142,7 +148,7 @@ def _run(
     histories = context.state.histories(10)
     last = suspects(tasks, histories)
     budget = ConnectionBudget(capacities, context.state.leases)
-    connections = Connections(plan, registry, budget, context.stop, base=base)
+    connections = Connections(plan, registry, budget, context.stop, context.acts, base=base)
     active: list[Executor] = []
 
     over = threading.Event()
@@ -156,8 +162,12 @@ def _run(
             if over.wait(CANCEL_AGAIN_SECONDS):
                 return
 
+    def waiting() -> list[Waiting]:
+        return [found for executor in list(active) for found in executor.waiting()]
+
+    watch = watching(context.acts, context.events, waiting, stall_seconds=options.stall_seconds)
     try:
-        with listening(stopped), sharing(budget), _setting(over):
+        with listening(stopped), sharing(budget), watch, _setting(over):
             failed = connections.open(tasks) if tasks else {}
             drifted = connections.drifted(tasks)
             for source in {task.source for task in tasks if task.name in drifted and drifted[task.name].code == SOURCE_CHANGED}:
@@ -233,7 +243,17 @@ def _state_url(plan: Plan, base: Path) -> str:
     return resolve_text(str(url), base=base)
 
 
-_JOURNAL = frozenset({"campaign_started", "export_failed", "export_skipped", "warning", "campaign_finished", "export_finished"})
+_JOURNAL = frozenset(
+    {
+        "campaign_started",
+        "export_failed",
+        "export_skipped",
+        "warning",
+        "stalled",
+        "campaign_finished",
+        "export_finished",
+    }
+)
 
 
 def _recording(state: StateStore, plan_id: str, sink: Sink | None) -> Sink:

@@ -20,6 +20,7 @@ from rivet_core.running.credentials import with_secrets
 from rivet_core.running.gates import check_source, observed
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
+from rivet_core.running.watchdog import Acts
 from rivet_core.stores import Store, open_store
 
 PROBE_WAIT_SECONDS = 0.2
@@ -31,11 +32,12 @@ Cause = tuple[str, str]
 class Connections:
     """The open sources and destinations of one campaign. Sessions are shared by all workers."""
 
-    def __init__(self, plan: Plan, registry: Registry, budget: ConnectionBudget, stop: Stop, *, base: Path) -> None:
+    def __init__(self, plan: Plan, registry: Registry, budget: ConnectionBudget, stop: Stop, acts: Acts, *, base: Path) -> None:
         self._plan = plan
         self._registry = registry
         self._budget = budget
         self._stop = stop
+        self._acts = acts
         self._base = base
         self._sessions: dict[str, SourceSession] = {}
         self._stores: dict[str, Store] = {}
@@ -49,12 +51,14 @@ class Connections:
             sources.setdefault(task.source, []).append(task)
         for name, members in sources.items():
             fault = partial(plugin_fault, self._plan.sources[name].type)
-            error = _caught(partial(self._open_source, name, members), fault)
+            with self._acts.doing(f"source {name}", "is being opened"):
+                error = _caught(partial(self._open_source, name, members), fault)
             if error is not None:
                 failed["source", name] = error
         for key, task in {destination_key(task): task for task in tasks}.items():
             fault = partial(plugin_fault, task.spec.destination.type, destination=True)
-            error = _caught(partial(self._open_destination, key, task), fault)
+            with self._acts.doing(f"destination {task.spec.destination.type}", "is being opened"):
+                error = _caught(partial(self._open_destination, key, task), fault)
             if error is not None:
                 failed["destination", key] = error
         return failed
@@ -125,20 +129,27 @@ class Connections:
         """Hold one connection of the source's group. Yields false when other runs have all of them and all of the exports:
         the source is then alive, and nothing of it will be read here.
         """
-        name = f"probe:{source}:{uuid.uuid4().hex}"
-        while True:
-            found = self._budget.reserve(name, tasks[0].group, source, 1)
-            if isinstance(found, Reservation):
-                break
-            if self._budget.all_held(task.name for task in tasks):
-                yield False
-                return
-            self._stop.event.wait(PROBE_WAIT_SECONDS)
-            self._stop.check()
+        found = self._first_connection(source, tasks)
+        if found is None:
+            yield False
+            return
         try:
             yield True
         finally:
             self._budget.give_back(found)
+
+    def _first_connection(self, source: str, tasks: Sequence[ExportTask]) -> Reservation | None:
+        name = f"probe:{source}:{uuid.uuid4().hex}"
+        with self._acts.doing(f"source {source}", "asks for a connection") as act:
+            while True:
+                found = self._budget.reserve(name, tasks[0].group, source, 1)
+                if isinstance(found, Reservation):
+                    return found
+                if self._budget.all_held(task.name for task in tasks):
+                    return None
+                act.now(f"waits for {found.name}, held by {found.holder}")
+                self._stop.event.wait(PROBE_WAIT_SECONDS)
+                self._stop.check()
 
     def _open_destination(self, key: str, task: ExportTask) -> None:
         options = with_secrets(task.options, self._plan.config)

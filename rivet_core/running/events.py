@@ -18,6 +18,7 @@ KINDS = (
     "unit_done",
     "retry",
     "warning",
+    "stalled",
     "export_finished",
     "export_failed",
     "export_skipped",
@@ -53,10 +54,13 @@ class Events:
 
     A sink that fails (its reader went away, its disk is full) stops no export: a worker that died of it would leave the
     others waiting for ever. The first such error is raised when the campaign has finished, in the campaign's own thread.
+
+    `seen` hears of every event at once, in the thread it comes from; it must be quick and never fail.
     """
 
-    def __init__(self, sink: Sink | None) -> None:
+    def __init__(self, sink: Sink | None, seen: Callable[[RunEvent], None] | None = None) -> None:
         self._sink = sink
+        self._seen = seen
         self._lock = threading.Lock()
         self._waiting: deque[RunEvent] = deque()
         self._failure: Exception | None = None
@@ -65,6 +69,8 @@ class Events:
         """Record an event now. Raises only for `campaign_finished`: what the sink first failed with."""
         event = RunEvent(kind=kind, at=datetime.now(UTC), export=export, data=data)
         last = kind == "campaign_finished"
+        if self._seen is not None:
+            self._seen(event)
         if self._sink is not None and not (kind == "progress" and len(self._waiting) > MOST_WAITING):
             self._waiting.append(event)
             while self._waiting and self._lock.acquire(blocking=last):

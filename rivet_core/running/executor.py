@@ -18,6 +18,10 @@ from rivet_core.running.task import ExportTask
 from rivet_core.running.verdict import plain
 from rivet_core.running.work import Work
 from rivet_core.scheduling.dispatch import Dispatcher
+from rivet_core.scheduling.waiting import Waiting, why_waiting
+
+LOOK_SECONDS = 1.0
+"""How long the watchdog waits for the lock; it must have something to say also where that is the trouble."""
 
 
 class Executor:
@@ -92,6 +96,15 @@ class Executor:
         with self._changed:
             self._take_out(name, ExportOutcome(name=name, status=SKIPPED, reason=f"skipped because of {because}"))
         self._tell()
+
+    def waiting(self) -> tuple[Waiting, ...]:
+        """Return what the exports that have not started wait for."""
+        if not self._changed.acquire(timeout=LOOK_SECONDS):
+            return ()
+        try:
+            return why_waiting(self._dispatcher)
+        finally:
+            self._changed.release()
 
     def _serve(self) -> None:
         while True:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from rivet_core.api import ConsistentSession, SourceSession
@@ -32,6 +32,7 @@ from rivet_core.running.task import ExportTask
 from rivet_core.running.unexpected import unexpected
 from rivet_core.running.unitpool import each_unit
 from rivet_core.running.verdict import Verdict
+from rivet_core.running.watchdog import Acts
 from rivet_core.state import Lease, RunStart, StateStore, UnitRecord
 from rivet_core.stores import ReaderGoneError, Store
 
@@ -51,6 +52,7 @@ class RunContext:
     events: Events
     budget: Budget
     stop: Stop
+    acts: Acts = field(default_factory=Acts)
     resume: bool = False
     force: bool = False
 
@@ -213,7 +215,8 @@ class ExportRun:
         each_unit(left, lambda unit: self._one(reader, unit), threads=threads, halt=reader.halt, name=self.task.name)
 
     def _one(self, reader: UnitReader, unit: Unit) -> None:
-        record = self._retrier.run(lambda: reader.read(unit))
+        with self._context.acts.doing(self.task.name, f"reads unit {unit.index}"):
+            record = self._retrier.run(lambda: reader.read(unit))
         if len(self._units) > 1 or record.bytes >= WORTH_REMEMBERING or self._verdict.resumed:
             self._context.state.runs.unit_done(self._verdict.run_id, record, again=self._retried)  # I5
             self._recorded = True

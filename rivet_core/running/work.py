@@ -76,7 +76,8 @@ class ExportWork:
             self._context.events.emit("warning", job.name, message=f"took over the stale lease of {lease.taken_from}")
         session, store = self._connections.session(task), self._connections.store(task)
         run = ExportRun(task, session, store, self._context, lease, job.connections)
-        return run.run(), run.error
+        with self._context.acts.doing(job.name, "runs"):
+            return run.run(), run.error
 
     def _reserve(self, job: Job) -> Reservation:
         """Take the export's lease with its connections, which all processes that share this state database count together."""
@@ -86,16 +87,18 @@ class ExportWork:
             self._context.stop.event.wait(2 * SLOT_WAIT_SECONDS)
         waits: Lease | Refusal | None = None
         try:
-            while True:
-                found = self._budget.reserve(name, job.group, source, job.connections, heavy=job.heavy)
-                if isinstance(found, Reservation):
-                    return found
-                self._refused(found, name, until)
-                if found.slots and waits is None:
-                    waits = self._budget.want(job.group)
-                    self._context.events.emit("warning", job.name, message=f"waits for {found.name}, held by {found.holder}")
-                left = max(0.0, until - time.monotonic())
-                self._context.stop.event.wait(SLOT_WAIT_SECONDS if found.slots else min(SLOT_WAIT_SECONDS, left))
+            with self._context.acts.doing(job.name, "takes its lease") as act:
+                while True:
+                    found = self._budget.reserve(name, job.group, source, job.connections, heavy=job.heavy)
+                    if isinstance(found, Reservation):
+                        return found
+                    self._refused(found, name, until)
+                    act.now(said := f"waits for {found.name}, held by {found.holder}")
+                    if found.slots and waits is None:
+                        waits = self._budget.want(job.group)
+                        self._context.events.emit("warning", job.name, message=said)
+                    left = max(0.0, until - time.monotonic())
+                    self._context.stop.event.wait(SLOT_WAIT_SECONDS if found.slots else min(SLOT_WAIT_SECONDS, left))
         finally:
             if isinstance(waits, Lease):
                 self._context.state.leases.release(waits)

@@ -105,6 +105,10 @@ class Dispatcher:
         """The wave that may start now; `None` without barriers, or when only jobs without a wave are left."""
         return None if self._waves[-1] == LAST_WAVE else self._waves[-1]
 
+    def may_start_now(self, name: str) -> bool:
+        """Whether the wave of `name` is the one that may start now."""
+        return self._wave_of[name] == self._waves[-1]
+
     @property
     def front(self) -> frozenset[str]:
         """The jobs that the policy lets pass all others (those that `fast-lane` promoted)."""
