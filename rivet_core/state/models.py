@@ -10,8 +10,13 @@ from sqlalchemy import BigInteger, Dialect, Float, Index, Integer, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 1
-"""Raised with every change that an older Rivet could misread; a newer schema than this one is refused."""
+SCHEMA_VERSION = 2
+"""Raised with every change of the tables, which has a migration; a newer schema than this one is refused."""
+
+
+def revision(version: int) -> str:
+    """Return what alembic calls a version."""
+    return f"{version:04}"
 
 
 class Moment(TypeDecorator[datetime]):
@@ -57,6 +62,13 @@ class SchemaRow(Base):
     __tablename__ = "rivet_schema"
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
     version: Mapped[int] = mapped_column(Integer)
+
+
+class RevisionRow(Base):
+    """Alembic's own table: the newest migration that ran."""
+
+    __tablename__ = "rivet_alembic"
+    version_num: Mapped[str] = mapped_column(String(32), primary_key=True)
 
 
 class CursorRow(Base):
@@ -165,6 +177,7 @@ class EventRow(Base):
     plan_id: Mapped[str] = mapped_column(String(64))
     export: Mapped[str] = mapped_column(Name)
     data: Mapped[Any] = mapped_column(Document, nullable=True)
+    __table_args__ = (Index("rivet_event_export", "export", "kind"),)
 
 
 class SnapshotRow(Base):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 import sqlite3
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, select
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from rivet_core.errors import ConfigError, RivetError
 from rivet_core.references import find_inline_credentials
-from rivet_core.state.models import SCHEMA_VERSION, Base, SchemaRow
+from rivet_core.state.image import copy_file, copy_server, in_memory
+from rivet_core.state.models import SCHEMA_VERSION
+from rivet_core.state.schema import create, migrate, settle, version_of
 from rivet_core.state.store import StateStore
 
 _DRIVERS = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
@@ -26,9 +25,10 @@ BUSY_SECONDS = 30.0
 
 
 def open_state(url: str, *, base: Path | None = None) -> StateStore:
-    """Open the state for writing, creating what is missing. A relative SQLite path is relative to `base`.
+    """Open the state for writing, creating what is missing and migrating what is older.
 
-    Raises `ConfigError` when it cannot be opened, and when its schema is newer than this Rivet knows.
+    A relative SQLite path is relative to `base`. Raises `ConfigError` when it cannot be opened, and when its schema is newer
+    than this Rivet knows.
     """
     place = _place(url, base)
     path = _file(place)
@@ -37,54 +37,52 @@ def open_state(url: str, *, base: Path | None = None) -> StateStore:
             path.parent.mkdir(parents=True, exist_ok=True)
         engine = _engine(place)
         try:
-            _make(engine, place)
+            settle(engine, shown(place))
         except (ProgrammingError, IntegrityError):
             # Another first run made the tables meanwhile; what is still wrong the second time is no race.
-            _make(engine, place)
+            settle(engine, shown(place))
     except (OSError, SQLAlchemyError, ImportError) as error:
         raise _cannot_open(place, error) from error
     return StateStore(engine)
 
 
-def _make(engine: Engine, place: URL) -> None:
-    with engine.connect().execution_options(rivet_write=True) as connection, connection.begin():
-        version = _version(connection)
-        _refuse_newer(version, place)
-        if version is None:
-            Base.metadata.create_all(connection)
-            connection.execute(SchemaRow.__table__.insert().values(id=1, version=SCHEMA_VERSION))  # type: ignore[attr-defined]
-
-
 def read_state(url: str, *, base: Path | None = None) -> StateStore:
     """Open a view of the state that never creates or writes anything, also in a directory one cannot write to.
 
-    Where nothing exists yet the view is empty and in memory only. SQLite is read as one consistent copy of its file.
+    Where nothing exists yet the view is empty and in memory only. SQLite is read as one consistent copy of its file; an older
+    schema is migrated in a copy.
     """
     place = _place(url, base)
     path = _file(place)
     try:
-        if path is None:
-            engine = _engine(place)
-            with engine.connect() as connection:
-                version = _version(connection)
-        elif path.exists():
-            engine = _memory(_copy(path))
-            with engine.connect() as connection:
-                version = _version(connection)
-        else:
+        if path is not None and not path.exists():
             return _empty()
+        engine = _engine(place) if path is None else in_memory(copy_file(path))
+        with engine.connect() as connection:
+            version = version_of(connection, shown(place))
+        if version is None:
+            engine.dispose()
+            return _empty()
+        if version < SCHEMA_VERSION:
+            engine = _migrated(engine, version, shown(place))
     except (OSError, SQLAlchemyError, sqlite3.Error, ImportError) as error:
         raise _cannot_open(place, error) from error
-    _refuse_newer(version, place)
-    if version is None:
-        engine.dispose()
-        return _empty()
     return StateStore(engine, read_only=True)
 
 
+def _migrated(engine: Engine, version: int, place: str) -> Engine:
+    if not isinstance(engine.pool, StaticPool):
+        server, engine = engine, copy_server(engine)
+        server.dispose()
+    with engine.begin() as connection:
+        migrate(connection, version, place)
+    return engine
+
+
 def _empty() -> StateStore:
-    engine = _memory(_private())
-    Base.metadata.create_all(engine)
+    engine = in_memory()
+    with engine.begin() as connection:
+        create(connection)
     return StateStore(engine, read_only=True)
 
 
@@ -157,21 +155,6 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _version(connection: Connection) -> int | None:
-    if not inspect(connection).has_table(SchemaRow.__tablename__):
-        return None
-    return connection.execute(select(SchemaRow.version)).scalar()
-
-
-def _refuse_newer(version: int | None, place: URL) -> None:
-    if version is not None and version > SCHEMA_VERSION:
-        raise ConfigError(
-            f"the state at {shown(place)} is of a newer Rivet (schema {version}, known: {SCHEMA_VERSION})",
-            hint="upgrade Rivet, or point state.url elsewhere",
-            code="state_newer",
-        )
-
-
 def _cannot_open(place: URL, error: Exception) -> RivetError:
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     if isinstance(error, NoSuchModuleError | ImportError):
@@ -180,67 +163,3 @@ def _cannot_open(place: URL, error: Exception) -> RivetError:
         hint = "check state.url: the path must be writable, a server reachable"
     detail = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
     return ConfigError(f"cannot open the state at {shown(place)}: {detail}", hint=hint, code="state_unreachable")
-
-
-def _memory(connection: sqlite3.Connection) -> Engine:
-    """An engine over one private in-memory database."""
-    return create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
-
-
-def _private() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:", check_same_thread=False)
-
-
-def _copy(path: Path) -> sqlite3.Connection:
-    """Return the database as of one moment, in memory, with what stands in its write-ahead log."""
-    log = path.with_name(f"{path.name}-wal")
-    for _ in range(20):
-        if _has_bytes(log):
-            break
-        before = path.stat()
-        image = path.read_bytes()
-        after = path.stat()
-        if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and not _has_bytes(log):
-            return _loaded(image)
-    return _beside_writer(path) or _merged(path, log)
-
-
-def _has_bytes(path: Path) -> bool:
-    try:
-        return path.stat().st_size > 0
-    except FileNotFoundError:
-        return False
-
-
-def _loaded(image: bytes) -> sqlite3.Connection:
-    memory = _private()
-    if image:
-        # Bytes 18 and 19 say "write-ahead log"; an in-memory database has none.
-        memory.deserialize(image[:18] + b"\x01\x01" + image[20:])
-    return memory
-
-
-def _beside_writer(path: Path) -> sqlite3.Connection | None:
-    """Copy beside a running writer, whose shared-memory file already exists; `None` when that is not possible."""
-    if not path.with_name(f"{path.name}-shm").exists():
-        return None
-    memory = _private()
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as source:
-            source.backup(memory)
-    except sqlite3.Error:
-        return None
-    return memory
-
-
-def _merged(path: Path, log: Path) -> sqlite3.Connection:
-    """Copy file and log aside and let SQLite put them together there: the original directory is not touched."""
-    memory = _private()
-    with tempfile.TemporaryDirectory(prefix="rivet-state-") as folder:
-        copy = Path(folder) / "state.db"
-        shutil.copyfile(path, copy)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(log, copy.with_name("state.db-wal"))
-        with contextlib.closing(sqlite3.connect(copy)) as source:
-            source.backup(memory)
-    return memory

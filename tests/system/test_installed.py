@@ -77,3 +77,25 @@ def test_wheels_in_an_empty_environment_show_each_active_hook(wheels: dict[str, 
     requirements = environment.rivet("plugins", "list", "--requirements", cwd=tmp_path).stdout.split()
     assert requirements == ["rivet-core==0.1.0", "rivet-postgres==0.1.0"]
     assert environment.rivet("plugins", "show", "postgres", cwd=tmp_path).returncode == 0
+
+
+MIGRATE = """
+import sqlite3
+from rivet_core.state import open_state
+open_state("sqlite:///state.db").close()
+with sqlite3.connect("state.db") as database:
+    database.executescript(
+        "UPDATE rivet_schema SET version = 1; DROP TABLE rivet_alembic; DROP INDEX rivet_event_export;"
+    )
+open_state("sqlite:///state.db").close()
+print(database.execute("SELECT version_num FROM rivet_alembic").fetchall())
+"""
+
+
+@pytest.mark.slow
+def test_the_wheel_brings_the_migrations_of_the_state(wheels: dict[str, Path], tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "env")
+    environment.install(wheels["core"])
+    command = [str(environment.python), "-c", MIGRATE]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
+    assert (done.returncode, done.stdout.strip()) == (0, "[('0002',)]"), done.stderr

@@ -1,0 +1,16 @@
+"""What alembic runs: the migrations, in the transaction of the connection that it was given."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from rivet_core.state.models import Base, RevisionRow
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Base.metadata,
+    version_table=RevisionRow.__tablename__,
+    render_as_batch=True,  # SQLite alters a table by copying it
+)
+with context.begin_transaction():
+    context.run_migrations()

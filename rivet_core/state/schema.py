@@ -1,0 +1,74 @@
+"""The schema of a state database: which version it has, making it, and bringing an older one up to date.
+
+`rivet_schema` holds the version, which a Rivet that knows only older ones refuses. Alembic's own table says the same; it is
+looked at, and alembic imported, only while there is something to migrate.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, Engine, inspect, select, text, update
+
+from rivet_core.errors import ConfigError
+from rivet_core.state.models import SCHEMA_VERSION, Base, RevisionRow, SchemaRow, revision
+
+_LOCK = 0x7269766574
+"""Key of the advisory lock ("rivet") under which one process at a time makes or migrates a state in PostgreSQL."""
+
+
+def settle(engine: Engine, place: str) -> None:
+    """Make the schema where there is none, migrate an older one. `place` is what messages call the database.
+
+    Raises `ConfigError` for a newer schema, and leaves a database that cannot be migrated as it was.
+    """
+    with engine.connect().execution_options(rivet_write=True) as connection, connection.begin():
+        if version_of(connection, place) == SCHEMA_VERSION:
+            return
+        if connection.dialect.name == "postgresql":  # SQLite's transactions that write exclude each other anyway.
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        version = version_of(connection, place)  # another process may just have done it
+        if version is None:
+            create(connection)
+        elif version < SCHEMA_VERSION:
+            migrate(connection, version, place)
+
+
+def version_of(connection: Connection, place: str) -> int | None:
+    """Return the version of the schema, `None` where there is none. Raises `ConfigError` for one that is newer than known."""
+    if not inspect(connection).has_table(SchemaRow.__tablename__):
+        return None
+    version = connection.execute(select(SchemaRow.version)).scalar()
+    if version is not None and version > SCHEMA_VERSION:
+        raise ConfigError(
+            f"the state at {place} is of a newer Rivet (schema {version}, known: {SCHEMA_VERSION})",
+            hint="upgrade Rivet, or point state.url elsewhere",
+            code="state_newer",
+        )
+    return version
+
+
+def create(connection: Connection) -> None:
+    """Make every table as the newest migration leaves it; a test holds the two to each other."""
+    Base.metadata.create_all(connection)
+    connection.execute(SchemaRow.__table__.insert().values(id=1, version=SCHEMA_VERSION))  # type: ignore[attr-defined]
+    connection.execute(RevisionRow.__table__.insert().values(version_num=revision(SCHEMA_VERSION)))  # type: ignore[attr-defined]
+
+
+def migrate(connection: Connection, version: int, place: str) -> None:
+    """Run the migrations after `version`, in the connection's transaction."""
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", "rivet_core.state:migrations")
+    try:
+        # States made before there were migrations have a version and no revision.
+        command.stamp(config, revision(version), purge=True)
+        command.upgrade(config, revision(SCHEMA_VERSION))
+    except CommandError as error:
+        raise ConfigError(
+            f"the state at {place} cannot be brought from schema {version} to {SCHEMA_VERSION}: {error}",
+            hint="restore the state from a backup, or point state.url elsewhere and run: rivet state rebuild",
+            code="state_migration",
+        ) from error
+    connection.execute(update(SchemaRow).values(version=SCHEMA_VERSION))
