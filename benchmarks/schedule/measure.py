@@ -109,7 +109,7 @@ def measure_waves(instances: Sequence[Instance]) -> list[Row]:
         jobs = plan.assign(instance.jobs)
         real = simulate(jobs, instance.capacities, waves, instance.actual)
         without = simulate(jobs, instance.capacities, pool, instance.actual)
-        foreseen = price_waves(jobs, instance.capacities, waves, pool)
+        foreseen = price_waves(*(simulate(jobs, instance.capacities, policy) for policy in (waves, pool)))
         ratios.append(real.ratio)
         misses.append(abs(real.makespan_seconds / without.makespan_seconds - 1.0 - foreseen.share) * 100)
     within = sum(miss <= 5.0 for miss in misses) / len(misses)

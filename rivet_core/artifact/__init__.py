@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rivet_core.artifact.canonical import plan_bytes, read_plan, seal_of, write_plan
+from rivet_core.artifact.canonical import plan_bytes, read_plan, seal, seal_of, write_plan
 from rivet_core.artifact.model import ExportPlan, Plan
 
-__all__ = ["ExportPlan", "Plan", "plan_bytes", "read_plan", "seal_of", "write_plan"]
+__all__ = ["ExportPlan", "Plan", "plan_bytes", "read_plan", "seal", "seal_of", "write_plan"]

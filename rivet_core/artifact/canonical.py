@@ -37,8 +37,11 @@ def _json(value: object) -> Any:
     """Return what stands in the file for a shape: its fields, those left out that are empty and may be absent."""
     if isinstance(value, BaseModel):
         fields = value.__dict__
-        absent = [name for name in _optional(type(value)) if fields[name] is None]
-        return fields if not absent else {key: item for key, item in fields.items() if key not in absent}
+        for name in _optional(type(value)):
+            if fields[name] is None:
+                fields = fields.copy() if fields is value.__dict__ else fields
+                del fields[name]
+        return fields
     if isinstance(value, datetime):
         shown = value.isoformat()
         return f"{shown[:-6]}Z" if shown.endswith("+00:00") else shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from rivet_core.facts import DestinationRef, ExportSpec, Json, Mode, NullCursor, Tier, Tuning, ValueSpec
@@ -14,7 +15,7 @@ _TUPLES = ("columns", "partition_by", "depends_on")
 
 def spec_to_json(spec: ExportSpec) -> dict[str, Json]:
     """Return every resolved key of the spec as JSON."""
-    return {name: _plain(getattr(spec, name)) for name in _NAMES[ExportSpec]}
+    return {name: value if type(value := getattr(spec, name)) in _AS_IT_IS else _plain(value) for name in _NAMES[ExportSpec]}
 
 
 def spec_from_json(data: Mapping[str, Any]) -> ExportSpec:
@@ -44,6 +45,12 @@ _NAMES: dict[type[Any], tuple[str, ...]] = {
 _AS_IT_IS = frozenset((str, int, float, bool, type(None)))
 
 
+@lru_cache(maxsize=1024)
+def _shared(value: Tuning | ValueSpec) -> dict[str, Json]:
+    """Return as JSON what most exports of a campaign have alike."""
+    return {name: _plain(getattr(value, name)) for name in _NAMES[type(value)]}
+
+
 def _plain(value: Any) -> Json:
     plain: Json = value
     if type(value) in _AS_IT_IS:
@@ -52,8 +59,10 @@ def _plain(value: Any) -> Json:
         return str(value)
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    if isinstance(value, Tuning | ValueSpec | DestinationRef):
-        return {name: _plain(getattr(value, name)) for name in _NAMES[type(value)]}
+    if isinstance(value, Tuning | ValueSpec):
+        return dict(_shared(value))
+    if isinstance(value, DestinationRef):
+        return {name: _plain(getattr(value, name)) for name in _NAMES[DestinationRef]}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     return plain

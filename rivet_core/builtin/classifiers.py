@@ -5,6 +5,8 @@ Source plugins that know more (trigger text, write-ahead facts) return a higher 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rivet_core.api import CursorClassifier
 from rivet_core.facts import Basis, ColumnFacts, CursorQuality, CursorRef, CursorVerdict, Evidence, TableFacts, TypeKind
 from rivet_core.planning.ranges import leads
@@ -94,18 +96,22 @@ def _verdict(
     return CursorVerdict(quality=quality, columns=ref.columns, why=why, evidence_quality=evidence_quality, evidence=evidence)
 
 
-def _evidence(table: TableFacts, column: ColumnFacts) -> tuple[Evidence, ...]:
-    def fact(signal: str, value: str | bool) -> Evidence:
-        return Evidence(signal=f"{column.name}.{signal}", value=value, unit="", source="catalog", observed_at=None, quality=99)
+@lru_cache(maxsize=4096, typed=True)
+def _fact(signal: str, value: str | bool) -> Evidence:
+    """Return evidence from the catalog; most tables of a schema share names and types of columns."""
+    return Evidence(signal=signal, value=value, unit="", source="catalog", observed_at=None, quality=99)
 
+
+def _evidence(table: TableFacts, column: ColumnFacts) -> tuple[Evidence, ...]:
+    name = column.name
     facts = [
-        fact("type", column.source_type),
-        fact("leads_index", leads(table, column.name)),
-        fact("unique", table.is_unique(column.name)),
-        fact("nullable", column.nullable),
+        _fact(f"{name}.type", column.source_type),
+        _fact(f"{name}.leads_index", leads(table, name)),
+        _fact(f"{name}.unique", table.is_unique(name)),
+        _fact(f"{name}.nullable", column.nullable),
     ]
     if column.generated:
-        facts.append(fact("generated", column.generated))
+        facts.append(_fact(f"{name}.generated", column.generated))
     if column.nullable and column.null_frac is not None:
         facts.append(
             Evidence(

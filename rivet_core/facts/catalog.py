@@ -157,7 +157,7 @@ class TableFacts:
 
     def leads_index(self, name: str) -> bool:
         """Whether `name` is the first key column of a usable index."""
-        return any(index.usable and index.columns[:1] == (name,) for index in self.indexes)
+        return (name,) in [index.columns[:1] for index in self.indexes if index.usable]
 
     def is_unique(self, name: str) -> bool:
         """Whether `name` alone is the whole key of a valid, not partial unique index."""

@@ -33,7 +33,7 @@ from rivet_core.artifact.model import (
 from rivet_core.config import CampaignConfig
 from rivet_core.facts import ExportFacts, ExportSpec, connections_of
 from rivet_core.planning.campaign import Campaign, Judged, assemble, known_dependencies, resolve_policy
-from rivet_core.planning.entries import campaign_reason, planned_entry, unplannable_entry
+from rivet_core.planning.entries import Shown, campaign_reason, planned_entry, unplannable_entry
 from rivet_core.planning.judge import Judgement
 from rivet_core.planning.judging import Verdict, collector_paused, judge_all
 from rivet_core.planning.measure import runs_by_source_bytes
@@ -149,6 +149,7 @@ def _entries(
 ) -> tuple[ExportPlan, ...]:
     by_name = {item.name: item for item in judged}
     entries = []
+    shown: Shown = {}
     for subject in found.subjects:
         spec = subject.spec
         model = options_model(registry, registry.destination(spec.destination.type).record.options)
@@ -159,7 +160,7 @@ def _entries(
             entries.append(unplannable_entry(subject, secrets=options))
         else:
             wave = campaign.waves.wave_of[spec.name]
-            entries.append(planned_entry(item, wave=wave, isolated=spec.name in campaign.isolated, secrets=options))
+            entries.append(planned_entry(item, shown, wave=wave, isolated=spec.name in campaign.isolated, secrets=options))
     return tuple(entries)
 
 

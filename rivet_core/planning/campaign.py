@@ -140,9 +140,9 @@ def assemble(
     bound = lower_bound(jobs, capacities)
     waves = recommend_waves(jobs, capacities, 1 if config_order else asked_waves)
     jobs = waves.assign(jobs)
-    records = {name: registry.policies[name].record for name in (PLAN_WAVES, WAVES, POOL, policy)}
-    price = price_waves(jobs, capacities, records[WAVES if config_order else PLAN_WAVES], records[POOL])
-    predicted = simulate(jobs, capacities, records[policy])
+    barriers = WAVES if config_order else PLAN_WAVES
+    records = {name: registry.policies[name].record for name in (barriers, POOL, policy)}
+    runs = {name: simulate(jobs, capacities, record) for name, record in records.items()}
     campaign_facts = _facts(found, judged, jobs, isolated, bound)
     reasons = emit_reasons(campaign_facts, registry)
     return Campaign(
@@ -151,9 +151,9 @@ def assemble(
         capacities=capacities,
         policy=policy,
         waves=waves,
-        price=price,
+        price=price_waves(runs[barriers], runs[POOL]),
         bound=bound,
-        predicted=predicted,
+        predicted=runs[policy],
         free_waves=free_waves(bound),
         what_ifs=what_ifs(jobs, capacities),
         isolated=isolated,

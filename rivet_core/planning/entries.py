@@ -30,11 +30,20 @@ from rivet_core.scheduling.predict import Prediction
 WORDS = {Mode.FULL: "full", Mode.INCREMENTAL: "incremental", Mode.CHUNKED: "chunked", Mode.TIME_WINDOW: "time window"}
 
 
-def planned_entry(item: Judged, *, wave: int | None, isolated: bool, secrets: Mapping[str, Json] | None = None) -> ExportPlan:
-    """Return the plan's entry of a judged export. `secrets` replaces destination options that must not be stored."""
+Shown: TypeAlias = dict[int, PlanEvidence]
+"""Evidence already put into the plan's shape, by identity: reasons cite the same, and so do exports that are alike."""
+
+
+def planned_entry(
+    item: Judged, shown: Shown, *, wave: int | None, isolated: bool, secrets: Mapping[str, Json] | None = None
+) -> ExportPlan:
+    """Return the plan's entry of a judged export.
+
+    `shown` is one for all entries of a plan; what it knows must live as long. `secrets` replaces destination options that
+    must not be stored.
+    """
     facts, judgement = item.facts, item.judgement
     spec = facts.spec
-    shown: Shown = {}
     return ExportPlan.trusted(
         name=spec.name,
         source=spec.source,
@@ -115,10 +124,6 @@ def strategy(spec: ExportSpec, units: tuple[Unit, ...]) -> str:
     by = f" by {', '.join(columns)}" if columns else ""
     count = f" in {len(units)} units" if len(units) > 1 else ""
     return f"{WORDS[spec.mode]}{by}{count}"
-
-
-Shown: TypeAlias = dict[int, PlanEvidence]
-"""Evidence of one export that was already put into the plan's shape, by identity: several reasons cite the same."""
 
 
 def plan_reason(reason: Reason, shown: Shown) -> PlanReason:

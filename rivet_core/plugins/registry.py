@@ -33,6 +33,7 @@ class Registry:
     """The plugins of one process, after admission. Read only."""
 
     def __init__(self, plugins: Sequence[PluginInfo]) -> None:
+        self._resolved: dict[str, Any] = {}
         self.plugins = tuple(sorted(plugins, key=lambda plugin: (plugin.name, plugin.dist, plugin.api)))
         self.sources = self._by_name("rivet_sources", SourceSpec)
         self.destinations = self._by_name("rivet_destinations", DestinationSpec)
@@ -64,9 +65,11 @@ class Registry:
                 )
 
     def resolve(self, ref: Ref) -> Any:
-        """Import what a lazy reference names."""
+        """Import what a lazy reference names, once."""
         if not isinstance(ref, str):
             return ref
+        if ref in self._resolved:
+            return self._resolved[ref]
         module, _, attribute = ref.partition(":")
         try:
             found: Any = importlib.import_module(module)
@@ -78,6 +81,7 @@ class Registry:
                 hint=f"the plugin that ships {module.partition('.')[0]} is installed incompletely: reinstall it",
                 code="plugin_reference",
             ) from error
+        self._resolved[ref] = found
         return found
 
     def open_source(

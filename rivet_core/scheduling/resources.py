@@ -53,7 +53,12 @@ def resource_names(group: str, heavy: bool, serial: bool) -> tuple[str, ...]:
 def demands(job: Job, capacities: Capacities) -> Demands:
     """Return what `job` takes while it runs. Its inner parallelism shrinks to the cap of its group."""
     connections = min(max(1, job.connections), group_capacity(capacities, job.group).max_connections)
-    names = resource_names(job.group, job.heavy, job.serial)
+    return _demands(job.group, connections, job.heavy, job.serial)
+
+
+@lru_cache(maxsize=65536)
+def _demands(group: str, connections: int, heavy: bool, serial: bool) -> Demands:
+    names = resource_names(group, heavy, serial)
     return ((WORKERS, 1), (names[0], connections), *((name, 1) for name in names[1:]))
 
 

@@ -11,12 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rivet_core.api import SchedulingPolicy
 from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.bound import LowerBound, lower_bound
 from rivet_core.scheduling.chains import Chains
 from rivet_core.scheduling.resources import WORKERS, cap_workers, demands, units_of
-from rivet_core.scheduling.simulate import simulate
+from rivet_core.scheduling.simulate import SimulationResult
 
 DEFAULT_WAVES = 4
 
@@ -115,8 +114,10 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
             wave = _place(ends, loads[job.name], budgets)
             wave_of[job.name] = wave
             _add(ends[wave], loads[job.name])
-    Chains(jobs).lift(wave_of)
+    chains = Chains(jobs)
+    chains.lift(wave_of)
     wave_of |= hand_set
+    chains.lower(wave_of, hand_set)
     return WavePlan(
         wave_of={job.name: wave_of[job.name] for job in jobs},
         asked=count,
@@ -127,10 +128,8 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
     )
 
 
-def price_waves(jobs: Sequence[Job], capacities: Capacities, waves: SchedulingPolicy, pool: SchedulingPolicy) -> WavePrice:
-    """Return what the barriers of `jobs` (with their waves set) cost: policy `waves` against policy `pool`, both predicted."""
-    with_barriers = simulate(jobs, capacities, waves)
-    without = simulate(jobs, capacities, pool)
+def price_waves(with_barriers: SimulationResult, without: SimulationResult) -> WavePrice:
+    """Return what barriers cost: a policy with barriers against one without, both simulated on the same jobs in waves."""
     lengths: dict[int | None, float] = {}
     before = 0.0
     for wave, end in sorted(with_barriers.wave_ends.items(), key=lambda item: item[1]):
