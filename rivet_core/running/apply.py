@@ -108,7 +108,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
         context = RunContext(
             state=state,
             events=events,
-            budget=Budget(sum(len(task.units) for task in tasks)),
+            budget=Budget(sum(len(task.units) for task in tasks), _at_once(plan, tasks, workers)),
             stop=stop,
             acts=acts,
             resume=options.resume,
@@ -130,6 +130,12 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
         )
         events.emit("campaign_finished", **outcome.headline())
     return outcome
+
+
+def _at_once(plan: Plan, tasks: Sequence[ExportTask], workers: int) -> int:
+    """Return how many units can be read at one moment."""
+    groups = capacities_of(plan, tasks, workers).groups
+    return sum(groups[name].max_connections for name in {task.group for task in tasks})
 
 
 def _run(

@@ -16,17 +16,20 @@ ResultT = TypeVar("ResultT")
 
 RETRIES = 2
 """Retries after the first try, where the tuning does not say."""
-BASE_SECONDS = 0.25
+BASE_SECONDS = 1.0
+"""The shortest pause; two of them, up to three times and nine times as long, are what a server has for a restart."""
 CAP_SECONDS = 10.0
 BUDGET = 20
 BUDGET_SHARE = 0.05
 
 
 class Budget:
-    """Retries left to the campaign: 20 and 5 % of its units, so that a broken source is not asked for ever."""
+    """Retries left to the campaign, so that a broken source is not asked for ever: 20, 5 % of its units, and for each unit that
+    may run at one time its two, because one restart of a server hits all of those.
+    """
 
-    def __init__(self, units: int) -> None:
-        self._left = BUDGET + int(units * BUDGET_SHARE)
+    def __init__(self, units: int, at_once: int = 0) -> None:
+        self._left = BUDGET + int(units * BUDGET_SHARE) + RETRIES * at_once
         self._lock = threading.Lock()
 
     def take(self) -> bool:

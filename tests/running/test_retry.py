@@ -129,6 +129,7 @@ def always_fails():
 def test_the_budget_of_the_campaign_ends_retries():
     budget = Budget(units=100)
     assert sum(budget.take() for _ in range(1000)) == BUDGET + 5
+    assert sum(budget.take() for budget in [Budget(units=100, at_once=30)] for _ in range(1000)) == BUDGET + 5 + 60
     retrier = Retrier(FAST, budget, stopped=threading.Event())
     with pytest.raises(SourceError):
         retrier.run(always_fails)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,9 @@ from rivet_core.planning.build import build_plan
 from rivet_core.planning.request import PlanRequest
 from rivet_core.plugins import load_plugins
 from rivet_core.running import ApplyOptions, CampaignOutcome, RunEvent, apply_plan
+from rivet_core.running.retry import BASE_SECONDS
 from rivet_core.testing.postgres_database import PostgresDatabase
+from rivet_core.testing.postgres_log import PostgresLog
 from rivet_core.testing.project import Project
 from rivet_core.testing.proxy import FaultProxy
 
@@ -162,23 +166,46 @@ def test_m09_drops_are_read_again_and_what_was_done_is_not(
     assert not [sql for sql in log.statements() if "COPY" in sql]
 
 
-def test_m10_a_restart_is_survived_with_retries_out_of_step(shop: Campaign, postgres: PostgresDatabase) -> None:
-    slow = "SELECT g AS a, pg_sleep(0.05)::text AS b FROM generate_series(1, 20) g"
+def reconnects(log: PostgresLog) -> list[datetime]:
+    """When each session of the product sent its first statement, as the server wrote it down."""
+    line = re.compile(r"^(\S+ \S+) \S+ \[(\d+)\] user=[^,]*,db=[^,]*,app=rivet/", re.MULTILINE)
+    first: dict[str, datetime] = {}
+    for at, pid in line.findall(log.read_text()):
+        first.setdefault(pid, datetime.fromisoformat(at))
+    return list(first.values())
+
+
+def test_m10_a_restart_under_thirty_workers_is_survived_with_retries_out_of_step(
+    shop: Campaign, postgres: PostgresDatabase
+) -> None:
+    workers = 30
+    slow = "SELECT g AS a, pg_sleep(0.2)::text AS b FROM generate_series(1, 40) g"
     shop.config(
-        *({"name": f"q{number}", "query": slow} for number in range(4)),
-        planning={"workers": 4},
-        source_groups={"g": {"max_connections": 4, "max_heavy": 4}},
+        *({"name": f"q{number}", "query": slow} for number in range(workers)),
+        planning={"workers": workers},
+        source_groups={"g": {"max_connections": workers, "max_heavy": workers}},
     )
+    log: list[PostgresLog] = []
 
     def restart(event: RunEvent) -> None:
-        if event.kind == "export_started" and len(shop.told("export_started")) == 4:
+        if event.kind == "export_started" and len(shop.told("export_started")) == workers:
+            time.sleep(0.5)  # until all of them read
+            log.append(postgres.log.mark())
             postgres.restart()
 
     outcome = shop.apply(then=restart)
-    assert counts(outcome) == {"done": 4}, [export.error for export in outcome.exports]
-    first = [event.data["pause_seconds"] for event in shop.told("retry") if event.data["attempt"] == 1]
-    assert first
-    assert len(set(first)) == len(first)
+    assert counts(outcome) == {"done": workers}, [export.error for export in outcome.exports if export.error]
+    assert all(export.rows == 40 for export in outcome.exports)
+    first = [event for event in shop.told("retry") if event.data["attempt"] == 1]
+    assert len({event.export for event in first}) == len(first) >= workers * 0.8
+    due = sorted(event.at.timestamp() + float(str(event.data["pause_seconds"])) for event in first)
+    assert due[-1] - due[0] >= 0.5 * BASE_SECONDS
+    # Not only the ends apart: no tenth of the base holds a third of them.
+    crowd = max(sum(at <= other <= at + 0.1 * BASE_SECONDS for other in due) for at in due)
+    assert crowd <= workers / 3
+    seen = sorted(reconnects(log[0]))
+    assert len(seen) >= workers * 0.8
+    assert (seen[-1] - seen[0]).total_seconds() >= 0.5 * BASE_SECONDS
 
 
 def test_m10_permanent_errors_are_not_tried_again(shop: Campaign, postgres: PostgresDatabase) -> None:
