@@ -30,6 +30,12 @@ def plan(
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Ask the sources even if their catalogs were read in the last ten minutes.")
     ] = False,
+    write_waves: Annotated[
+        bool, typer.Option("--write-waves", help="Write the recommended waves into the config, and show the change.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="With --write-waves: replace what was set by hand too.")
+    ] = False,
     format_: Annotated[
         str, typer.Option("--format", help="table, json, or a format that a plugin offers.", metavar="NAME")
     ] = "table",
@@ -37,17 +43,23 @@ def plan(
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Plan the campaign. Reads catalogs and statistics only; changes nothing anywhere.
+    """Plan the campaign. Reads catalogs and statistics only; changes nothing anywhere, but for --write-waves the config.
 
     Example: rivet plan -o plan.json
     """
     from dataclasses import replace
 
     from rivet_core.artifact import write_plan
-    from rivet_core.errors import EXIT_FAILED
+    from rivet_core.errors import EXIT_FAILED, ConfigError
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
-    made, registry = make_plan(config, replace(request(export, waves, workers, refresh), split=split), out)
+    wanted = replace(request(export, waves, workers, refresh), split=split)
+    if write_waves:
+        made, registry = _plan_and_write(config, wanted, out, overwrite=overwrite)
+    elif overwrite:
+        raise ConfigError("--overwrite belongs to --write-waves", hint="rivet plan --write-waves --overwrite", code="usage")
+    else:
+        made, registry = make_plan(config, wanted, out)
     if output is not None:
         write_plan(made, output)
         out.note(f"plan written to {output}")
@@ -79,6 +91,20 @@ def make_plan(path: Path, wanted: PlanRequest, out: Output) -> tuple[Plan, Regis
     config, registry = load_campaign(path, out)
     names = check_names(wanted.exports, [spec.name for spec in config.exports])
     return build_plan(config, registry, replace(wanted, exports=names)), registry
+
+
+def _plan_and_write(path: Path, wanted: PlanRequest, out: Output, *, overwrite: bool) -> tuple[Plan, Registry]:
+    """As `make_plan`, the waves written into the config after it."""
+    from dataclasses import replace
+
+    from rivet_core.cli.campaign import check_names, load_campaign
+    from rivet_core.cli.write_waves import without_hand_set, write_waves
+    from rivet_core.planning.build import build_plan
+
+    config, registry = load_campaign(path, out)
+    names = check_names(wanted.exports, [spec.name for spec in config.exports])
+    made = build_plan(without_hand_set(config) if overwrite else config, registry, replace(wanted, exports=names))
+    return write_waves(config, made, registry, out, overwrite=overwrite), registry
 
 
 def report_unplannable(made: Plan, out: Output) -> bool:

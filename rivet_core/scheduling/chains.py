@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Job
@@ -102,6 +102,12 @@ class Chains:
         for name in self._order:
             for later in self._later[name]:
                 waves[later] = max(waves[later], waves[name])
+
+    def lower(self, waves: dict[str, int], kept: Collection[str]) -> None:
+        """Lower each job's wave, but for those `kept`, to that of the earliest which waits for it."""
+        for name in reversed(self._order):
+            if name not in kept and self._later[name]:
+                waves[name] = min(waves[name], *(waves[later] for later in self._later[name]))
 
     def release(self, name: str) -> list[str]:
         """Record that `name` succeeded; return the jobs that waited for nothing else."""

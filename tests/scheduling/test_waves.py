@@ -94,3 +94,9 @@ def test_every_export_has_a_wave_and_the_first_fit_keeps_the_budget(campaign, as
                 used[name] = used.get(name, 0.0) + units * found.predicted_seconds / units_of(name, capacities)
         longest = max((found.predicted_seconds for found in first), default=0.0)
         assert all(load <= plan.budget_seconds + longest + 1e-6 for load in used.values())
+
+
+def test_what_a_hand_set_export_waits_for_comes_no_later():
+    jobs = (job("a", wave=1, depends_on=("b",)), job("b", depends_on=("c",)), job("c", depends_on=("d",)), job("d", wave=1))
+    plan = recommend_waves((*jobs, *row([9.0, 9.0])), capacity(1), asked=3)
+    assert [plan.wave_of[name] for name in "abcd"] == [1, 1, 1, 1]
