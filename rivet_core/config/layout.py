@@ -96,9 +96,10 @@ class _Reader:
             mapping = type(event) is yaml.MappingStartEvent
             closing = yaml.MappingEndEvent if mapping else yaml.SequenceEndEvent
             children = []
-            following: Any
-            while type(following := self.next()) is not closing:
+            following: Any = self.next()
+            while type(following) is not closing:
                 children.append(self.node(following))
+                following = self.next()
             spot = Spot(
                 start=start,
                 end=following.end_mark.index,
