@@ -35,12 +35,14 @@ class Fault:
 class S3Proxy:
     """Listens on a free port of the loopback and passes requests to `endpoint`, signatures untouched.
 
-    `requests` holds every operation in order: `PutObject`, `UploadPart`, `CompleteMultipartUpload`, ...
+    `requests` holds every operation in order: `PutObject`, `UploadPart`, `CompleteMultipartUpload`, ...; `scopes` the region
+    that each was signed for, empty for a request without a signature.
     """
 
     endpoint: str
     faults: list[Fault] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    scopes: list[str] = field(default_factory=list)
 
     def fail(self, operation: str, answer: Answer, *, times: int = 1, number: int | None = None, ending: str = "") -> None:
         """Answer the next `times` requests of `operation`, whose key ends with `ending`, by a fault."""
@@ -86,6 +88,8 @@ class _Handler(BaseHTTPRequestHandler):
         query = parse_qs(url.query, keep_blank_values=True)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         number = int(query["partNumber"][0]) if "partNumber" in query else None
+        scope = self.headers.get("Authorization", "").partition("Credential=")[2].split("/")
+        self.proxy.scopes.append(scope[2] if len(scope) > 2 else "")
         answer = self.proxy.take(_operation(self.command, query), number, url.path)
         if answer in _STATUS:
             self._refuse(*_STATUS[answer])

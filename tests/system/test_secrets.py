@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -139,3 +141,30 @@ def test_g03_the_keyword_form_is_taken_or_refused_without_showing_it(shop, form)
     config(project, source(form, postgres, project))
     watched(project, "run", "-v", "--json")
     assert_no_file_has_it(project)
+
+
+@pytest.mark.s3
+@pytest.mark.parametrize("form", ["secret_key_env", "secret_access_key"])
+def test_g03_a_store_that_refuses_the_secret_says_what_to_do_and_not_what_it_was(s3, rivet, form):
+    with closing(sqlite3.connect(rivet.path / "shop.db")) as connection:
+        connection.executescript("CREATE TABLE orders (id INTEGER PRIMARY KEY); INSERT INTO orders VALUES (1), (2);")
+    rivet.environ["LAKE_SECRET"] = PASSWORD
+    lake = {"type": "s3", "bucket": s3.name, "endpoint": s3.endpoint, "region": s3.region, "access_key_id": s3.access_key}
+    secret = "LAKE_SECRET" if form == "secret_key_env" else "${env:LAKE_SECRET}"
+    rivet.config(
+        json.dumps(
+            {
+                "source": {"type": "sqlite", "path": "shop.db"},
+                "destination": {**lake, form: secret},
+                "exports": [{"name": "orders", "table": "orders"}],
+            }
+        )
+    )
+    refused = watched(rivet, "run", "-v", "--events")
+    assert refused.returncode == 1
+    assert b"permission denied" in refused.stdout + refused.stderr
+    assert b"set the credentials the destination names" in refused.stdout + refused.stderr
+    assert watched(rivet, "doctor", "-v").returncode != 0
+    assert watched(rivet, "plan", "-o", "plan.json").returncode == 0
+    assert assert_no_file_has_it(rivet) >= 2, "the plan and the state"
+    assert s3.keys() == []

@@ -8,22 +8,21 @@ from botocore.exceptions import BotoCoreError
 from botocore.session import Session
 from s3fs import S3FileSystem
 
-from rivet_core.api import StoreCapabilities, Target
-from rivet_core.errors import DestinationError
+from rivet_core.api import Target
+from rivet_core.errors import ConfigError
+from rivet_core.stores.bucket import bucket_target, check_profile
 from rivet_s3.options import S3Options
-
-CONNECT_SECONDS = 10
-READ_SECONDS = 60
-POOL = 32
 
 
 def open_s3(options: S3Options) -> Target:
-    """Open the bucket of `options`; nothing is sent yet. Raises `ConfigError` and `DestinationError` for what is missing."""
-    credentials = options.credentials()
+    """Open the bucket of `options`; nothing is sent yet. Raises `ConfigError` for a variable or profile that is missing."""
     if options.aws_profile:
-        _check_profile(options.aws_profile)
+        try:
+            check_profile(options.aws_profile, Session().available_profiles, "~/.aws/config")
+        except BotoCoreError as error:
+            raise ConfigError(f"the AWS configuration cannot be read: {error}", hint="check ~/.aws/config") from None
     filesystem = S3FileSystem(
-        **credentials,
+        **options.credentials(),
         anon=options.allow_anonymous,
         endpoint_url=options.endpoint,
         client_kwargs={"region_name": options.region} if options.region else {},
@@ -34,34 +33,18 @@ def open_s3(options: S3Options) -> Target:
         **({"profile": options.aws_profile} if options.aws_profile else {}),
     )
     filesystem.retries = 1  # s3fs would multiply botocore's attempts, and both would multiply ours
-    root = "/".join((options.bucket, *(part for part in options.prefix.split("/") if part)))
-    capabilities = StoreCapabilities(atomic_replace=True, conditional_put=options.conditional_writes, list_after_write=True)
-    return Target(filesystem=filesystem, root=root, url_prefix=f"s3://{root}", capabilities=capabilities)
+    return bucket_target(filesystem, options, protocol="s3", conditional_put=options.conditional_writes)
 
 
 def _config(options: S3Options) -> dict[str, Any]:
-    style = options.addressing_style or ("path" if options.endpoint else "auto")
     config: dict[str, Any] = {
         "retries": {"total_max_attempts": 1, "mode": "standard"},
-        "connect_timeout": CONNECT_SECONDS,
-        "read_timeout": READ_SECONDS,
-        "max_pool_connections": POOL,
-        "s3": {"addressing_style": style},
+        "connect_timeout": 10,
+        "read_timeout": 60,
+        "max_pool_connections": 32,
+        "s3": {"addressing_style": options.addressing_style or ("path" if options.endpoint else "auto")},
     }
     if options.endpoint:
         # Many compatible stores do not know the checksum trailers that newer clients add by themselves.
         config |= {"request_checksum_calculation": "when_required", "response_checksum_validation": "when_required"}
     return config
-
-
-def _check_profile(name: str) -> None:
-    try:
-        known = Session().available_profiles
-    except BotoCoreError as error:
-        raise DestinationError(f"the AWS configuration cannot be read: {error}", hint="check ~/.aws/config") from None
-    if name not in known:
-        raise DestinationError(
-            f"there is no AWS profile {name!r}",
-            hint=f"aws_profile is one of: {', '.join(sorted(known)) or 'none, ~/.aws/config has no profiles'}",
-            error_class="permission",
-        )

@@ -14,7 +14,10 @@ from pydantic import ValidationError
 
 import rivet_s3
 from rivet_core.errors import ConfigError, DestinationError
+from rivet_core.references import resolve
 from rivet_core.stores import open_store
+from rivet_core.testing import DestinationConformance
+from rivet_core.testing.conformance.plugin import PluginConformance
 from rivet_s3.options import S3Options
 from rivet_s3.target import open_s3
 
@@ -161,13 +164,88 @@ def test_identities_that_contradict_each_other_are_refused(keys):
 
 
 def test_a_profile_that_is_not_there_is_named(tmp_path, monkeypatch):
-    (tmp_path / "config").write_text("[profile real]\nregion = eu-west-1\n")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    with pytest.raises(DestinationError, match="no AWS profile 'imaginary'") as raised:
+    profiles(tmp_path, monkeypatch, config="[profile real]\nregion = eu-west-1\n")
+    with pytest.raises(ConfigError, match="no profile 'imaginary'") as raised:
         open_s3(S3Options(bucket="b", aws_profile="imaginary"))
     assert "real" in raised.value.hint
     assert open_s3(S3Options(bucket="b", aws_profile="real")).root == "b"
+
+
+def profiles(folder, monkeypatch, *, config="", credentials=""):
+    (folder / "config").write_text(config)
+    (folder / "credentials").write_text(credentials)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.s3
+def test_a_profile_brings_keys_and_region(s3, s3_proxy, tmp_path, monkeypatch):
+    keys = f"aws_access_key_id = {s3.access_key}\naws_secret_access_key = {s3.secret_key}\n"
+    wrong = f"aws_access_key_id = {s3.access_key}\naws_secret_access_key = {WRONG}\n"
+    profiles(
+        tmp_path,
+        monkeypatch,
+        config="[profile lake]\nregion = eu-north-1\n[default]\nregion = us-west-2\n",
+        credentials=f"[lake]\n{keys}[default]\n{wrong}",
+    )
+    where = {"bucket": s3.name, "endpoint": s3_proxy.url}
+    open_store(open_s3(S3Options(**where, aws_profile="lake"))).put("a", b"1")
+    assert s3.get("a") == b"1"
+    assert s3_proxy.scopes == ["eu-north-1"]
+    # Without a name it is the default one, whose secret is wrong here.
+    with pytest.raises(DestinationError, match="permission denied"):
+        open_store(open_s3(S3Options(**where))).put("b", b"1")
+    assert s3.keys() == ["a"]
+
+
+@pytest.mark.s3
+@pytest.mark.parametrize("how", ["variables", "references"])
+def test_keys_by_reference_and_a_region_reach_the_endpoint(s3, s3_proxy, how, tmp_path):
+    where = {"bucket": s3.name, "endpoint": s3_proxy.url, "region": "eu-central-1"}
+    (tmp_path / "secret").write_text(s3.secret_key + "\n")
+    given = {
+        "variables": {"access_key_env": "LAKE_KEY", "secret_key_env": "LAKE_SECRET"},
+        "references": {"access_key_id": "${env:LAKE_KEY}", "secret_access_key": "${file:secret}"},
+    }[how]
+    environ = {"LAKE_KEY": s3.access_key, "LAKE_SECRET": s3.secret_key}
+    chosen = resolve({**where, **given}, base=tmp_path, environ=environ)
+    store = open_store(open_s3(S3Options.model_validate(chosen, context={"environ": environ})))
+    store.replace("current.json", b"1", None)
+    assert s3.get("current.json") == b"1"
+    assert set(s3_proxy.scopes) == {"eu-central-1"}
+    for secret in environ.values():
+        assert secret not in repr(store.target)
+
+
+@pytest.mark.s3
+def test_nobody_signs_nothing(s3, s3_proxy):
+    store = open_store(open_s3(S3Options(bucket=s3.name, endpoint=s3_proxy.url, allow_anonymous=True)))
+    with pytest.raises(DestinationError, match="permission denied"):
+        store.put("a", b"1")
+    assert set(s3_proxy.scopes) == {""}
+
+
+class TestConformance(DestinationConformance):
+    """The kit that third parties use."""
+
+    name = "s3"
+    secret = WRONG
+
+    @pytest.fixture
+    def options(self, s3):
+        keys = {"access_key_id": s3.access_key, "secret_access_key": s3.secret_key}
+        return {"bucket": s3.name, "prefix": "kit", "endpoint": s3.endpoint, "region": s3.region, **keys}
+
+    @pytest.fixture
+    def refused(self, options):
+        return {**options, "secret_access_key": WRONG}
+
+
+class TestPlugin(PluginConformance):
+    plugin = "s3"
+    module = "rivet_s3"
 
 
 def test_retries_are_nobodys_but_ours():
