@@ -94,7 +94,7 @@ class _Reader:
             )
         else:
             mapping = type(event) is yaml.MappingStartEvent
-            closing = yaml.MappingEndEvent if mapping else yaml.SequenceEndEvent
+            closing: Any = yaml.MappingEndEvent if mapping else yaml.SequenceEndEvent
             children = []
             following: Any = self.next()
             while type(following) is not closing:
