@@ -158,7 +158,8 @@ def campaign_reason(reason: Reason) -> dict[str, Any]:
 def _spec(
     spec: ExportSpec, table: TableFacts | None, secrets: Mapping[str, Json] | None, *, window: float = DEFAULT_WINDOW
 ) -> dict[str, Json]:
-    data = spec_to_json(spec)
+    # What nobody set is no news a hundred thousand times; reading it back gives the same spec.
+    data = {key: value for key, value in spec_to_json(spec).items() if value is not None}
     if secrets is not None:
         data["destination"] = {"type": spec.destination.type, "options": dict(secrets)}
     # What the gates of apply compare with the source (PA6), beside the keys that the config resolved.
