@@ -65,13 +65,13 @@ def _fill_postgres(execute: Callable[[str], object], tables: int) -> None:
 
 def _fill_mysql(execute: Callable[[str], object], tables: int) -> None:
     for start in range(0, tables, BATCH):
-        statements = []
-        for n in range(start, min(tables, start + BATCH)):
-            index = ", KEY (at)" if n % 3 == 0 else ""
-            statements.append(f"CREATE TABLE t{n} (id BIGINT PRIMARY KEY, at DATETIME, note TEXT, amount DECIMAL(12,2){index})")
-            statements.append(f"INSERT INTO t{n} VALUES (1, NOW(), 'n', 1), (2, NOW(), 'n', 2)")
-        for statement in statements:
-            execute(statement)
+        execute(
+            f"BEGIN NOT ATOMIC FOR n IN {start}..{min(tables, start + BATCH) - 1} DO "
+            "EXECUTE IMMEDIATE CONCAT('CREATE TABLE t', n, ' (id BIGINT PRIMARY KEY, at DATETIME, note TEXT, "
+            "amount DECIMAL(12,2)', IF(n MOD 3 = 0, ', KEY (at)', ''), ')'); "
+            "EXECUTE IMMEDIATE CONCAT('INSERT INTO t', n, ' SELECT seq, NOW(), ''n'', seq FROM seq_1_to_20'); "
+            "END FOR; END"
+        )
 
 
 def _own_clock(kind: str, server: Any, url: str) -> tuple[Callable[[], None], Callable[[], float]]:
@@ -94,19 +94,13 @@ def _own_clock(kind: str, server: Any, url: str) -> tuple[Callable[[], None], Ca
 
         return start, read
 
-    # Taken over by sessions that begin from now on.
-    server.admin().execute("SET GLOBAL long_query_time = 0")
+    # A session takes these over when it begins, so they are set before the first one.
+    server.admin().execute("SET GLOBAL long_query_time = 0, GLOBAL log_output = 'TABLE', GLOBAL slow_query_log = 1")
 
     def begin() -> None:
-        for statement in (
-            "SET GLOBAL slow_query_log = 0",
-            "TRUNCATE TABLE mysql.slow_log",
-            "SET GLOBAL log_output = 'TABLE', GLOBAL slow_query_log = 1",
-        ):
-            server.admin().execute(statement)
+        server.admin().execute("TRUNCATE TABLE mysql.slow_log")
 
     def total() -> float:
-        server.admin().execute("SET GLOBAL slow_query_log = 0")
         rows = server.admin().execute(
             "SELECT COALESCE(SUM(TIME_TO_SEC(query_time)), 0) FROM mysql.slow_log WHERE user_host LIKE 'rivet%'"
         )
