@@ -22,11 +22,12 @@ from rivet_core.running.events import Events, RunEvent, Sink
 from rivet_core.running.executor import Executor, is_done
 from rivet_core.running.extract import RunContext
 from rivet_core.running.gates import SOURCE_CHANGED, check_age, check_config, check_cursors, check_plugins, check_tiles
-from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of, suspects
+from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of
 from rivet_core.running.outcome import ALREADY_DONE, FAILED, CampaignOutcome, ExportOutcome
 from rivet_core.running.retry import Budget
 from rivet_core.running.signals import listening
 from rivet_core.running.stop import Stop
+from rivet_core.running.suspects import find_suspects, message_of
 from rivet_core.running.task import ExportTask, tasks_from_plan
 from rivet_core.running.watchdog import STALL_SECONDS, Acts, watching
 from rivet_core.running.work import ExportWork
@@ -152,7 +153,8 @@ def _run(
     """Run the tasks: those that keep failing alike come last, each alone on its group."""
     capacities = capacities_of(plan, tasks, workers)
     histories = context.state.histories(10)
-    last = suspects(tasks, histories)
+    suspects = find_suspects(tasks, histories)
+    turns = {task.name: suspects[task.name].turn if task.name in suspects else 0 for task in tasks}
     budget = ConnectionBudget(capacities, context.state.leases)
     connections = Connections(plan, registry, budget, context.stop, context.acts, base=base)
     active: list[Executor] = []
@@ -178,11 +180,13 @@ def _run(
             drifted = connections.drifted(tasks)
             for source in {task.source for task in tasks if task.name in drifted and drifted[task.name].code == SOURCE_CHANGED}:
                 context.state.expire_snapshots(source)  # the next plan must not see the old columns again
-            for late in (False, True):
-                members = [task for task in tasks if (task.name in last) is late]
-                if not members:
-                    continue
-                dispatcher = Dispatcher(jobs_of(members, capacities, histories, alone=late), capacities, policy)
+            for task in tasks:
+                if task.name in suspects:
+                    found.warnings.append(message_of(task.name, suspects[task.name], task.group))
+                    context.events.emit("warning", message=found.warnings[-1])
+            for turn in sorted(set(turns.values())):
+                members = [task for task in tasks if turns[task.name] == turn]
+                dispatcher = Dispatcher(jobs_of(members, capacities, histories, alone=turn > 0), capacities, policy)
                 by_name = {task.name: task for task in members}
                 work = ExportWork(by_name, connections, budget, context, lock_wait=options.lock_wait)
                 executor = Executor(dispatcher, by_name, context, work, fail_fast=plan.fail_fast)

@@ -82,6 +82,8 @@ class Executor:
         with self._changed:
             for cause, error in causes.items():
                 self._close_off(cause, error)
+                if self._fail_fast:
+                    self._dispatcher.drain(f"fail_fast: {error.message}")
         self._tell()
 
     def refuse(self, name: str, error: RivetError) -> None:
@@ -89,6 +91,8 @@ class Executor:
         with self._changed:
             self._take_out(name, ExportOutcome(name=name, status=FAILED, error=plain(error)))
             self._news.append(("export_failed", name, self.outcomes[name].as_dict()))
+            if self._fail_fast:
+                self._dispatcher.drain(f"fail_fast: {name} failed")
         self._tell()
 
     def skip(self, name: str, because: str) -> None:

@@ -13,8 +13,6 @@ from rivet_core.running.task import ExportTask
 
 UNKNOWN_SECONDS = 5.0
 """Predicted time of an export that the plan has none for."""
-SAME_FAILURES = 3
-"""An export whose last runs failed alike this often starts last and alone on its group."""
 
 
 def capacities_of(plan: Plan, tasks: Iterable[ExportTask], workers: int) -> Capacities:
@@ -68,21 +66,6 @@ def jobs_of(
 
 def _widest(task: ExportTask) -> int:
     return connections_of(task.spec.parallel, len(task.units), task.spec.snapshot)
-
-
-def suspects(tasks: Sequence[ExportTask], histories: Mapping[str, Sequence[RunFact]]) -> set[str]:
-    """Return the exports whose last three runs failed in the same class, and everything that depends on them."""
-    found = set()
-    for task in tasks:
-        last = [run for run in histories.get(task.name, ()) if run.status in ("succeeded", "failed")][:SAME_FAILURES]
-        classes = {run.error_class for run in last}
-        if len(last) == SAME_FAILURES and all(run.status == "failed" for run in last) and len(classes) == 1:
-            found.add(task.name)
-    while True:
-        behind = {task.name for task in tasks if found & set(task.spec.depends_on)} - found
-        if not behind:
-            return found
-        found |= behind
 
 
 def choose_policy(

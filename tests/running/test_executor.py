@@ -254,9 +254,9 @@ def test_a_sink_that_blocks_does_not_keep_a_stop_from_the_source(shop):
     )
     shop.registry = Registry([*shop.registry.plugins, plugin])
     shop.config(
+        {"name": "slow", "query": SLOW},
         {"name": "bad", "table": "orders"},
         customers("behind", depends_on=["bad"]),
-        {"name": "slow", "query": SLOW},
         source={"type": "watched", "path": "shop.db"},
         planning={"workers": 2, "policy": "fifo"},
     )

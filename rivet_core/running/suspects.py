@@ -1,0 +1,69 @@
+"""Suspects: exports that ended the same bad way run after run. They start when all others are done, each alone (M16)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from rivet_core.facts import RunFact
+from rivet_core.running.task import ExportTask
+
+SAME_FAILURES = 3
+"""An export whose last runs failed alike this often is a suspect."""
+
+DIED = "the process ended without a word"
+"""The class of a run in which the whole process died: killed, or out of memory. Nobody knows which of its exports did it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """One suspect: the class of its failures, and how many runs in a row ended so. `behind` is set for what waits for one."""
+
+    failed: str
+    times: int
+    behind: str = ""
+
+    @property
+    def turn(self) -> int:
+        """When it starts: 0 is with the others. What died starts later the more often it did, so that in the end the one
+        that takes the process along is the only one behind it.
+        """
+        return self.times if self.failed == DIED else 1
+
+
+def find_suspects(tasks: Sequence[ExportTask], histories: Mapping[str, Sequence[RunFact]]) -> dict[str, Suspect]:
+    """Return the suspects by name, and everything that depends on one. Runs of an earlier statement prove nothing."""
+    found: dict[str, Suspect] = {}
+    for task in tasks:
+        runs = (run for run in histories.get(task.name, ()) if run.fingerprint in ("", task.history_fingerprint))
+        ends = [end for run in runs if (end := _end(run)) is not None]
+        times = len(list(takewhile(lambda end: end == ends[0], ends)))  # noqa: B023 - used up at once
+        if times >= SAME_FAILURES and ends[0]:
+            found[task.name] = Suspect(failed=ends[0], times=times)
+    while True:
+        behind = {task.name: [name for name in task.spec.depends_on if name in found] for task in tasks}
+        changed = False
+        for name, before in behind.items():
+            last = max((found[other] for other in before), key=lambda suspect: suspect.turn, default=None)
+            if last is not None and (name not in found or found[name].turn < last.turn):
+                found[name] = Suspect(failed=last.failed, times=last.times, behind=before[0])
+                changed = True
+        if not changed:
+            return found
+
+
+def message_of(name: str, suspect: Suspect, group: str) -> str:
+    """Return what is said of a suspect before it starts."""
+    if suspect.behind:
+        return f"{name} starts last, because it waits for {suspect.behind}"
+    return f"{name} failed alike in its last {suspect.times} runs ({suspect.failed}): it starts last, alone on group {group}"
+
+
+def _end(run: RunFact) -> str | None:
+    """Return the class that a run failed with, empty for a success, `None` for a run that says nothing: somebody stopped it."""
+    if run.status == "succeeded":
+        return ""
+    if run.status == "failed":
+        return run.error_class or "other"
+    return None if run.error_class else DIED
