@@ -2,6 +2,9 @@
 
 A small file is one put. A larger one is a multipart upload opened with `autocommit=False`: `commit()` completes it, `discard()`
 aborts it. Filesystems without that (sftp, webdav, memory, a local directory) get a temporary key that is moved.
+
+A request that is throttled or lost is made again here, piece by piece: the bytes are at hand, reading them from the source once
+more would cost everybody (O05).
 """
 
 from __future__ import annotations
@@ -36,16 +39,60 @@ class ObjectPart(Part):
         self._held = bytearray()
         self._upload: Any = None
         self._uploads = UPLOADS.get(type(filesystem), True)
+        self._repeated = False
 
     def _append(self, data: memoryview) -> None:
-        if self._upload is None and len(self._held) + data.nbytes < BLOCK:
-            self._held += data
-            return
+        while data.nbytes:
+            room = BLOCK - len(self._held)
+            self._held += data[:room]
+            data = data[room:]
+            if len(self._held) == BLOCK:
+                self._send()
+                self._held.clear()
+
+    def _send(self) -> None:
+        """Send one full piece, again while the store only throttles."""
         if self._upload is None:
             self._upload = self._begin()
-            self._upload.write(bytes(self._held))
-            self._held.clear()
-        self._upload.write(data)
+        if not self._uploads:
+            self._upload.write(self._held)
+            return
+        handed_over = False
+
+        def once() -> None:
+            nonlocal handed_over
+            if self._upload.closed:  # The upload was not even begun.
+                self._upload, handed_over = self._begin(), False
+            if handed_over:
+                self._upload.flush()
+            else:
+                handed_over = True
+                self._upload.write(self._held)
+
+        self._retried(once, "write")
+
+    def _finish(self) -> None:
+        """Send what is left, smaller than a piece."""
+        self._upload.write(self._held)
+        if self._uploads:
+
+            def once() -> None:
+                self._upload.forced = False  # A last piece that failed counts as sent otherwise.
+                self._upload.flush(force=True)
+
+            self._retried(once, "write")
+        self._held.clear()
+        self._upload.close()
+
+    def _retried(self, action: Any, what: str) -> None:
+        def once() -> None:
+            try:
+                action()
+            except Exception as error:
+                self._repeated = True
+                raise destination_error(error, self.where, what) from error
+
+        retried(once)
 
     def _begin(self) -> Any:
         upload = self._filesystem.open(
@@ -74,12 +121,38 @@ class ObjectPart(Part):
             data = bytes(self._held)
             self._attempt(lambda: self._filesystem.pipe_file(self._path, data))
             return
-        self._upload.close()
-        # The bytes are there; completing is idempotent, so throttling here must not cost another read of the source (O05).
+        self._finish()
         if self._uploads:
             self._attempt(self._upload.commit)
         else:
             self._attempt(lambda: self._filesystem.mv(self._temporary, self._path))
+        if self._repeated:
+            self._settle()
+
+    def _settle(self) -> None:
+        """After a request was repeated: make sure that no piece arrived twice, and that no upload was begun twice."""
+        self._retried(self._check_size, "publish")
+        self._abort_strays()
+
+    def _check_size(self) -> None:
+        found = size_of(self._filesystem, self._path)
+        if found != self.bytes:
+            raise DestinationError(
+                f"cannot publish {self.where}: {self.bytes} bytes were sent and {found} are there",
+                hint="the store took a repeated request twice; try again",
+                code="destination_size",
+                transient=True,
+            )
+
+    def _abort_strays(self) -> None:
+        """Abort uploads of this key that were begun by a request whose answer was lost: nobody else knows of them."""
+        bucket, _, key = self._path.strip("/").partition("/")
+        if not hasattr(self._filesystem, "list_multipart_uploads"):
+            return
+        with contextlib.suppress(Exception):
+            for found in self._filesystem.list_multipart_uploads(bucket):
+                if found["Key"] == key:
+                    self._filesystem.abort_mpu(bucket, key, found["UploadId"])
 
     def _attempt(self, action: Any) -> None:
         def once() -> None:
@@ -87,30 +160,40 @@ class ObjectPart(Part):
                 action()
             except Exception as error:
                 self._filesystem.invalidate_cache()
-                if size_of(self._filesystem, self._path) == self.bytes and self._ambiguous(error):
+                failed = destination_error(error, self.where, "publish")
+                if self._arrived(error, failed):
                     return
-                raise destination_error(error, self.where, "publish") from error
+                raise failed from error
 
         retried(once)
         self._filesystem.invalidate_cache()
 
-    def _ambiguous(self, error: Exception) -> bool:
-        """Whether the store may have done it although the answer was lost; an older file of that size is not proof."""
-        found = destination_error(error, self.where, "publish")
-        if not (isinstance(found, DestinationError) and found.transient):
-            return isinstance(error, FileNotFoundError) and self._upload is not None
-        digest = xxhash.xxh3_128()
-        with self._filesystem.open(self._path, "rb") as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
+    def _arrived(self, error: Exception, failed: Exception) -> bool:
+        """Whether the store did it although the answer was lost; an older file of that size is no proof."""
+        transient = isinstance(failed, DestinationError) and failed.transient
+        if not transient and not (isinstance(error, FileNotFoundError) and self._upload is not None):
+            return False
+        try:
+            if size_of(self._filesystem, self._path) != self.bytes:
+                return False
+            if not transient:
+                return True
+            digest = xxhash.xxh3_128()
+            with self._filesystem.open(self._path, "rb") as file:
+                while chunk := file.read(1 << 20):
+                    digest.update(chunk)
+        except Exception:  # noqa: BLE001 - the store throttles this request too; what failed first is what is told
+            return False
         return digest.digest() == self._hash.digest()
 
     def _discard(self) -> None:
+        self._held.clear()
         if self._upload is None:
-            self._held.clear()
             return
         with contextlib.suppress(Exception):
             retried(self._give_up)
+        if self._repeated:
+            self._abort_strays()
         # fsspec files complete themselves when they are closed by the garbage collector; this one must not.
         with contextlib.suppress(AttributeError):
             self._upload.closed = True

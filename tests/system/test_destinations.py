@@ -307,6 +307,33 @@ def test_o05_completing_an_upload_reads_nothing_again(lake, s3, s3_proxy, answer
     assert validate(lake.dataset("blobs"), "full") == []
 
 
+@pytest.mark.parametrize("answer", ["slow_down", "internal_error", "lose", "reset"])
+@pytest.mark.parametrize(("operation", "number"), [("CreateMultipartUpload", None), ("UploadPart", 2), ("UploadPart", 3)])
+def test_o05_a_piece_is_sent_again_without_reading_again(lake, s3, s3_proxy, operation, number, answer):
+    """The first, a full and the last piece: throttled three times, or done or undone without an answer."""
+    s3_proxy.fail(operation, answer, times=1 if answer in ("lose", "reset") else 3, number=number)
+    told: list[RunEvent] = []
+    outcome = lake.apply(told.append)
+    assert (outcome.exit_code, outcome.exports[0].retries) == (0, 0), outcome.exports[0].error
+    assert [fault.times for fault in s3_proxy.faults] == [0]
+    assert not [event for event in told if event.kind == "retry"]
+    again = 1 if answer in ("lose", "reset") else 3
+    assert s3_proxy.requests.count("UploadPart") == 3 + (again if number else 0)
+    assert rows(lake) == 40
+    assert validate(lake.dataset("blobs"), "full") == []
+    assert s3.uploads() == []
+
+
+def test_o04_an_upload_begun_twice_by_a_lost_answer_is_aborted_with_the_other(lake, s3, s3_proxy):
+    s3_proxy.fail("CreateMultipartUpload", "lose")
+    s3_proxy.fail("UploadPart", "internal_error", times=99, number=2)
+    outcome = lake.apply()
+    assert outcome.exit_code == 1
+    assert s3_proxy.requests.count("CreateMultipartUpload") == 2
+    assert s3.uploads() == []
+    assert parts(s3.keys()) == []
+
+
 @pytest.mark.parametrize("answer", ["lose", "reset", "slow_down"])
 @pytest.mark.parametrize("ending", ["current.json", "manifest.json"])
 def test_the_answer_to_the_commit_gets_lost(lake, s3_proxy, ending, answer):
