@@ -3,6 +3,7 @@
 ADBC hands out exactly: integers, floats, bool, text, bytea, finite dates and timestamps, times below 24:00, uuid, json, and
 one-dimensional arrays of these. It garbles infinities, flattens arrays of several dimensions, gives wire bytes for every
 type it does not know, and makes a signed 32-bit number of an oid; so those are cast by the server and checked here.
+An engine that is `binary` decodes oids, decimals, infinities and the dimensions of arrays itself: they need no cast.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ _OUTPUT_FUNCTIONS = {"inet": "inet_out", "cidr": "cidr_out"}
 """Types whose cast to text differs from their output: `10.0.0.1` becomes `10.0.0.1/32`."""
 _TEXT = Fidelity.TEXT
 MAX_PRECISION = 76
+MONEY = pa.decimal128(19, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +100,17 @@ class RawColumn:
 
 
 def plan_column(
-    column: RawColumn, types: TypeCatalog, *, out_of_range: str = "fail", override: str | None = None
+    column: RawColumn,
+    types: TypeCatalog,
+    *,
+    out_of_range: str = "fail",
+    override: str | None = None,
+    binary: bool = False,
 ) -> ColumnPlan:
-    """Return how to read a column. `out_of_range` is the policy for infinities, NaN decimals and 24:00."""
+    """Return how to read a column. `out_of_range` is the policy for infinities, NaN decimals and 24:00.
+
+    What leaves is the same whether the engine is `binary` or not.
+    """
     base = types.base(column.type_oid, column.typmod, column.dimensions)
     plan = ColumnPlan(
         name=column.name,
@@ -114,7 +124,7 @@ def plan_column(
     )
     if override is not None:
         return _overridden(plan, base, parse_override(column.name, override))
-    plan = _array(plan, base, types) if base.info.is_array else _scalar(plan, base)
+    plan = _array(plan, base, types, binary=binary) if base.info.is_array else _scalar(plan, base, binary=binary)
     if plan.check is Check.NONE or out_of_range == "fail":
         return plan
     if out_of_range == "text":
@@ -122,7 +132,7 @@ def plan_column(
     return replace(plan, nullable=True, note=plan.note or "values out of range become NULL and are counted")
 
 
-def _scalar(plan: ColumnPlan, base: BaseType) -> ColumnPlan:
+def _scalar(plan: ColumnPlan, base: BaseType, *, binary: bool = False) -> ColumnPlan:
     name = base.info.name if base.info.schema == "pg_catalog" else ""
     unwrapped = f"{{}}::{base.info.text}" if base.domain else ""
     if name in _PLAIN:
@@ -132,13 +142,18 @@ def _scalar(plan: ColumnPlan, base: BaseType) -> ColumnPlan:
         arrow, check = _CHECKED[name]
         return replace(plan, arrow=arrow, arrives=arrow, check=check, expression=unwrapped)
     if name == "oid":
-        return replace(plan, arrow=pa.int64(), arrives=pa.int64(), expression="{}::int8")
+        return replace(plan, arrow=pa.int64(), arrives=pa.int64(), expression=unwrapped if binary else "{}::int8")
     if name == "money":
-        return replace(plan, arrow=pa.decimal128(19, 2), expression="{}::numeric::text", check=Check.STRICT_CAST)
-    if name == "numeric" and (arrow := decimal_type(base.typmod)) is not None:
-        return replace(plan, arrow=arrow, expression="{}::text", check=Check.STRICT_CAST)
+        return _decimal(plan, MONEY, "{}::numeric" if binary else "{}::numeric::text", binary=binary)
+    if name == "numeric" and (decimal := decimal_type(base.typmod)) is not None:
+        return _decimal(plan, decimal, unwrapped if binary else "{}::text", binary=binary)
     notes = {"numeric": "no precision in the catalog: exact text", "interval": "ISO 8601: months, days and seconds kept apart"}
     return _as_text(plan, base, note=notes.get(name, "the server's own text"))
+
+
+def _decimal(plan: ColumnPlan, arrow: pa.DataType, expression: str, *, binary: bool) -> ColumnPlan:
+    arrives = arrow if binary else pa.string()
+    return replace(plan, arrow=arrow, arrives=arrives, expression=expression, check=Check.STRICT_CAST)
 
 
 def decimal_type(typmod: int) -> pa.DataType | None:
@@ -173,11 +188,11 @@ def _text_of(base: BaseType) -> str:
     return "{}::text"
 
 
-def _array(plan: ColumnPlan, base: BaseType, types: TypeCatalog) -> ColumnPlan:
+def _array(plan: ColumnPlan, base: BaseType, types: TypeCatalog, *, binary: bool = False) -> ColumnPlan:
     element = types.element(base)
     if base.dimensions > 1 or element.info.delimiter != "," or element.info.is_array:
         return replace(_as_text(plan, base, note="array of several dimensions: the server's text"), kind=TypeKind.ARRAY)
-    inner = _scalar(replace(plan, kind=element.kind), element)
+    inner = _scalar(replace(plan, kind=element.kind), element, binary=binary)
     name = element.info.name if element.info.schema == "pg_catalog" else ""
     if name in ("json", "jsonb") or (
         inner.arrives == pa.string() and name not in ("text", "varchar", "bpchar", "name", "numeric", "money")
@@ -186,10 +201,10 @@ def _array(plan: ColumnPlan, base: BaseType, types: TypeCatalog) -> ColumnPlan:
         inner = replace(inner, arrow=pa.string(), arrives=pa.string(), check=Check.NONE)
         value, guard = "({}::text)::text[]", "text[]"
     elif name == "money":
-        value, guard = "({}::numeric[])::text[]", "text[]"
-    elif name == "numeric":
+        value, guard = "{}::numeric[]" if binary else "({}::numeric[])::text[]", "text[]"
+    elif name == "numeric" and inner.arrives == pa.string():
         value, guard = "{}::text[]", "text[]"
-    elif name == "oid":
+    elif name == "oid" and not binary:
         value, guard = "{}::int8[]", "int8[]"
     else:
         # Not `character`: without a length that is character(1), which would cut.
@@ -202,7 +217,7 @@ def _array(plan: ColumnPlan, base: BaseType, types: TypeCatalog) -> ColumnPlan:
         kind=TypeKind.ARRAY,
         arrow=pa.list_(inner.arrow),
         arrives=pa.list_(inner.arrives),
-        expression=f"CASE WHEN pg_catalog.array_ndims({{}}) > 1 THEN {refusal} ELSE {value} END",
+        expression=value if binary else f"CASE WHEN pg_catalog.array_ndims({{}}) > 1 THEN {refusal} ELSE {value} END",
         note=inner.note or "one-dimensional; a value of several dimensions is refused",
         precision=None,
     )

@@ -124,12 +124,19 @@ def page_key(relation: Relation, types: TypeCatalog, spec: ReadSpec, unit: Unit)
 
 
 def select_columns(
-    relation: Relation, types: TypeCatalog, spec: ReadSpec, unit: Unit, *, positions: int, key: Sequence[str] = ()
+    relation: Relation,
+    types: TypeCatalog,
+    spec: ReadSpec,
+    unit: Unit,
+    *,
+    positions: int,
+    key: Sequence[str] = (),
+    binary: bool = False,
 ) -> Selection:
     """Choose the columns of a unit's statement. `positions` is how many cursor positions are to be marked, 0 for none.
 
     `key` names the columns that pages are read along: where a row's own value does not say its place to the last digit,
-    the server's text of it is read besides.
+    the server's text of it is read besides. `binary` plans for an engine that decodes what the server sends.
 
     Raises `ConfigError` for a column or an override that names nothing.
     """
@@ -137,7 +144,8 @@ def select_columns(
     for name in spec.overrides:
         _known(relation, spec, name)
     plans = [
-        plan_column(c, types, out_of_range=spec.out_of_range or "fail", override=spec.overrides.get(c.name)) for c in wanted
+        plan_column(c, types, out_of_range=spec.out_of_range or "fail", override=spec.overrides.get(c.name), binary=binary)
+        for c in wanted
     ]
     items = [SelectItem(name=plan.name, expression=plan.expression) for plan in plans]
     visible = len(plans)
@@ -150,7 +158,7 @@ def select_columns(
         label = f"coalesce({unit.columns[0]}, {unit.columns[1]})" if coalesced and not position else name
         at = None if coalesced and not position else _index(plans[:visible], spec, name)
         if at is None:
-            plan = replace(plan_column(column, types), name=f"{HIDDEN}{position}", nullable=True)
+            plan = replace(plan_column(column, types, binary=binary), name=f"{HIDDEN}{position}", nullable=True)
             text = (plan.expression or "{}").replace("{}", expressions[position])
             plans.append(plan)
             items.append(SelectItem(name=plan.name, verbatim=text))

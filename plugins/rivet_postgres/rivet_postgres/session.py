@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitKind
@@ -15,6 +16,7 @@ from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.chunks import Keys
 from rivet_postgres.connect import Readers, open_catalog
 from rivet_postgres.dialect import POSTGRES
+from rivet_postgres.engines import choose_engine
 from rivet_postgres.failures import translate
 from rivet_postgres.paging import page_sql
 from rivet_postgres.pool import Pool
@@ -49,6 +51,8 @@ class PostgresSession:
 
     def __init__(self, options: PostgresOptions) -> None:
         self._endpoint = options.endpoint()
+        self._engine = choose_engine(options.engine)
+        self._reads_by = CATALOG if self._engine.shares else READER
         self._readers = Readers(self._endpoint)
         openers = {CATALOG: lambda: open_catalog(self._endpoint), READER: self._readers.open}
         self._pool = Pool(openers, DEFAULT_CONNECTIONS)
@@ -69,6 +73,7 @@ class PostgresSession:
         """Return the facts of all items in a constant number of statements; no items means the whole catalog."""
         with self._catalog() as catalog:
             facts = inspect_catalog(catalog, self._endpoint, self._types, items, self._keys)
+        facts = replace(facts, server=self._noted(facts.server))
         self.recall(items, facts.tables)
         return facts
 
@@ -81,7 +86,7 @@ class PostgresSession:
     def probe(self) -> ServerFacts:
         """Return the live role, lag, load and limits."""
         with self._catalog() as catalog:
-            return probe_server(catalog, self._endpoint)
+            return self._noted(probe_server(catalog, self._endpoint))
 
     def units(self, spec: ReadSpec, committed: Sequence[Mark]) -> tuple[Unit, ...]:
         """Return what to read, as `SourceSession.units` says."""
@@ -98,12 +103,13 @@ class PostgresSession:
         coalesced = cursor and spec.cursor_mode == "coalesce"
         positions = len(unit.columns) - coalesced if cursor else 0
         key = page_key(relation, self._types, spec, unit)
-        selection = select_columns(relation, self._types, spec, unit, positions=positions, key=key)
+        selection = select_columns(relation, self._types, spec, unit, positions=positions, key=key, binary=self._engine.binary)
         keys = key_types(relation, self._types, spec, tuple(dict.fromkeys((*unit.columns, *key))))
         count_name, count_sql = self._skipped(spec, unit, relation, keys) if cursor else ("", "")
         reading = Reading(
             spec=spec,
             unit=unit,
+            engine=self._engine,
             sql=select_unit(POSTGRES, source=relation.source, items=selection.items, spec=spec, unit=unit, keys=keys),
             pages=page_sql(relation, spec, unit, selection, keys) if key else None,
             selection=selection,
@@ -112,7 +118,7 @@ class PostgresSession:
             count_name=count_name,
             cursor_kind=keys.kinds[unit.columns[0]] if cursor else None,
         )
-        lender = Lender(take=lambda: self._pool.take(READER), give=self._give_back)
+        lender = Lender(take=lambda: self._pool.take(self._reads_by), give=self._give_back)
         return PostgresStream(reading, lender, self._endpoint, self._remember)
 
     def end(self, export: str) -> None:
@@ -137,6 +143,9 @@ class PostgresSession:
         self._snapshots.close()
         self._pool.close()
         self._readers.close()
+
+    def _noted(self, server: ServerFacts) -> ServerFacts:
+        return replace(server, notes=(*server.notes, self._engine.note))
 
     def _table(self, spec: ReadSpec) -> TableFacts:
         key = (spec.table, spec.query)
@@ -223,7 +232,7 @@ class PostgresSession:
             raise translate(error, self._endpoint) from None
 
     def _give_back(self, connection: Any, broken: bool) -> None:
-        self._pool.give(READER, connection, broken=broken)
+        self._pool.give(self._reads_by, connection, broken=broken)
 
     def _remember(self, stream: PostgresStream) -> None:
         with self._lock:

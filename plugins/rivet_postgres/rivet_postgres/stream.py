@@ -16,6 +16,7 @@ from rivet_core.facts import Mark, ReadSpec, TypeKind, Unit, UnitKind
 from rivet_core.sql.endpoint import Endpoint
 from rivet_core.sql.marks import mark_of, order_key, shift
 from rivet_core.sql.pages import PageTuner
+from rivet_postgres.engines import Engine
 from rivet_postgres.failures import translate
 from rivet_postgres.paging import Pages, PageSql
 from rivet_postgres.relation import Selection
@@ -37,6 +38,7 @@ class Reading:
     spec: ReadSpec
     unit: Unit
     selection: Selection
+    engine: Engine
     sql: str = ""
     pages: PageSql | None = None
     snapshot: str = ""
@@ -54,7 +56,7 @@ class Lender:
 
 
 class PostgresStream:
-    """A `RecordStream` over one ADBC connection, which goes back when the rows end, or when it is closed.
+    """A `RecordStream` over one connection, which goes back when the rows end, or when it is closed.
 
     Everything that touches the connection holds one lock; only `cancel` does not wait for it.
     """
@@ -77,7 +79,9 @@ class PostgresStream:
         tuning, selection = reading.spec.tuning, reading.selection
         self._pages = Pages(reading.pages, tuning) if reading.pages is not None else None
         self._tuner = PageTuner(tuning)
-        self._converters = [Converter(plan, reading.spec.out_of_range or "fail") for plan in selection.plans]
+        self._converters = [
+            Converter(plan, reading.spec.out_of_range or "fail", decoded=reading.engine.binary) for plan in selection.plans
+        ]
         self.schema = pa.schema([plan.field for plan in selection.plans[: selection.visible]])
         self._connection: Any = lender.take()
         self._statement: Statement | None = None
@@ -144,7 +148,7 @@ class PostgresStream:
         reading, pages = self._reading, self._pages
         if self._connection is None:
             self._connection = self._lender.take()
-        statement = Statement(self._connection, reading.spec, reading.selection.plans)
+        statement = reading.engine.statement(self._connection, reading.spec, reading.selection.plans)
         self._statement = statement
         self._began = time.monotonic()
         statement.begin(snapshot=reading.snapshot, settings=IN_KEY_ORDER if pages is not None else None)
@@ -241,6 +245,9 @@ class PostgresStream:
 
     def _convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         self._refuse_nulls(batch)
+        outside = self._statement.outside if self._statement is not None else ()
+        for one, count in zip(self._converters, outside, strict=False):
+            one.replace(count)
         arrays = [one.convert(array) for one, array in zip(self._converters, batch.columns, strict=True)]
         selection = self._reading.selection
         if selection.marks and (row := _last_marked([arrays[at] for _, _, at in selection.marks])) is not None:

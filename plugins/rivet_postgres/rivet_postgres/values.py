@@ -17,19 +17,27 @@ _DATE_FLOOR = -3_000_000
 _TIMESTAMP_FLOOR = -220_000_000_000_000_000
 """Microseconds: below the first timestamp (-210,866,803,200,000,000); infinities and years past 294,246 wrap to there."""
 _DAY_MICROS = 86_400_000_000
+_OUTSIDE = {
+    Check.DATE: "an infinite date",
+    Check.TIMESTAMP: "an infinite timestamp, or one past the year 294246",
+    Check.TIME: "the time 24:00:00",
+    Check.STRICT_CAST: "NaN or infinity",
+}
 
 
 class Converter:
     """Turns one column's arrays as they arrive into arrays as they leave, counting what the policy replaced."""
 
-    def __init__(self, plan: ColumnPlan, out_of_range: str) -> None:
+    def __init__(self, plan: ColumnPlan, out_of_range: str, *, decoded: bool = False) -> None:
+        """`decoded` says that the engine has done the check: what is of the type that leaves is as it should be."""
         self._plan = plan
+        self._decoded = decoded
         self._replace = out_of_range == "null_counted"
         self.replaced = 0
 
     def convert(self, array: pa.Array) -> pa.Array:
         """Return the converted array. Raises `SourceError` of class `data` naming the column for a value that does not fit."""
-        if self._plan.check is Check.NONE:
+        if self._plan.check is Check.NONE or (self._decoded and array.type == self._plan.arrow):
             return array if array.type == self._plan.arrow else self._cast(array, self._plan.arrow)
         if pa.types.is_list(self._plan.arrow):
             values = self._checked(array.values, self._plan.arrow.value_type)
@@ -41,28 +49,28 @@ class Converter:
         if self._plan.check is Check.STRICT_CAST:
             return self._strict(array, target)
         if self._plan.check is Check.DATE:
-            raw, outside = array.view(pa.int32()), "an infinite date"
-            wrong = pc.less(raw, _DATE_FLOOR)
+            wrong = pc.less(array.view(pa.int32()), _DATE_FLOOR)
         elif self._plan.check is Check.TIMESTAMP:
-            raw, outside = array.view(pa.int64()), "an infinite timestamp, or one past the year 294246"
-            wrong = pc.less(raw, _TIMESTAMP_FLOOR)
+            wrong = pc.less(array.view(pa.int64()), _TIMESTAMP_FLOOR)
         else:
-            raw, outside = array.view(pa.int64()), "the time 24:00:00"
-            wrong = pc.greater_equal(raw, _DAY_MICROS)
-        return self._out_of_range(array, wrong, outside)
+            wrong = pc.greater_equal(array.view(pa.int64()), _DAY_MICROS)
+        return self._out_of_range(array, wrong)
 
-    def _out_of_range(self, array: pa.Array, wrong: pa.Array, what: str) -> pa.Array:
-        count = pc.sum(wrong).as_py() or 0
-        if not count:
-            return array
-        if not self._replace:
+    def replace(self, count: int) -> None:
+        """Count values that are NULL now because the output type cannot keep them; raises `SourceError` by the policy."""
+        if count and not self._replace:
+            what = _OUTSIDE[self._plan.check]
             raise SourceError(
                 f"the column {self._plan.name} ({self._plan.source_type}) holds {what}, which the output type cannot keep",
                 hint="set `out_of_range: null_counted` or `text`, or leave the column out",
                 error_class="data",
             )
         self.replaced += count
-        return pc.if_else(wrong, pa.scalar(None, array.type), array)
+
+    def _out_of_range(self, array: pa.Array, wrong: pa.Array) -> pa.Array:
+        count = pc.sum(wrong).as_py() or 0
+        self.replace(count)
+        return array if not count else pc.if_else(wrong, pa.scalar(None, array.type), array)
 
     def _strict(self, array: pa.Array, target: pa.DataType) -> pa.Array:
         try:
@@ -71,7 +79,7 @@ class Converter:
             if not pa.types.is_decimal(target):
                 raise
         special = pc.is_in(array, _NOT_FINITE)
-        return self._cast(self._out_of_range(array, special, "NaN or infinity"), target)
+        return self._cast(self._out_of_range(array, special), target)
 
     def _cast(self, array: pa.Array, target: pa.DataType) -> pa.Array:
         try:

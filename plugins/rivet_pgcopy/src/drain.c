@@ -1,0 +1,40 @@
+#include "drain.h"
+
+#include <poll.h>
+
+enum { ROWS_UNTIL_COUNTED = 64 };
+
+/* Wait for the socket and take what it has. */
+static drained receive(const libpq *pq, void *connection, int patience_ms) {
+    struct pollfd waited = {.fd = pq->socket(connection), .events = POLLIN};
+    if (waited.fd < 0) return BROKEN;
+    if (poll(&waited, 1, patience_ms) <= 0) return WAITING;
+    return pq->consume_input(connection) ? FULL : BROKEN;
+}
+
+drained drain(const libpq *pq, void *connection, batch *into, size_t limit, int patience_ms, problem *found) {
+    size_t uncounted_bytes = 0;
+    int uncounted_rows = 0;
+    drained last = FULL;
+    *found = FINE;
+    for (;;) {
+        char *message = NULL;
+        int length = pq->get_copy_data(connection, &message, 1);
+        if (length == 0) {
+            /* What had arrived before the connection broke is read first. */
+            if (last == BROKEN) return BROKEN;
+            last = receive(pq, connection, patience_ms);
+            if (last == WAITING) return WAITING;
+            continue;
+        }
+        if (length < 0) return length == -1 ? ENDED : BROKEN;
+        *found = batch_feed(into, (const uint8_t *)message, (size_t)length);
+        pq->free_memory(message);
+        if (*found != FINE) return REFUSED;
+        uncounted_bytes += (size_t)length;
+        if (++uncounted_rows < ROWS_UNTIL_COUNTED && uncounted_bytes < limit / ROWS_UNTIL_COUNTED) continue;
+        if (batch_bytes(into) >= limit) return FULL;
+        uncounted_bytes = 0;
+        uncounted_rows = 0;
+    }
+}

@@ -1,0 +1,64 @@
+"""Statements below psycopg's cursors: sent as they are, one result after another, waited for so that Ctrl-C gets through."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from psycopg.pq.abc import PGconn, PGresult
+
+_POLL_MS = 1000
+
+
+class Exchange:
+    """The conversation of one connection. Errors are psycopg's, with SQLSTATE. Nothing else may use it meanwhile."""
+
+    def __init__(self, connection: PGconn) -> None:
+        self._connection = connection
+
+    def ask(self, send: Callable[[PGconn], None], *, deadline: float | None = None) -> PGresult:
+        """Send one statement and return its result when it is the only one. Raises what the server says against it."""
+        send(self._connection)
+        result = self.result(deadline)
+        assert result is not None  # noqa: S101 - every statement has one
+        self.finish(deadline)
+        return result
+
+    def result(self, deadline: float | None = None) -> PGresult | None:
+        """Return the next result, `None` after the last. Raises the server's error, once the conversation is ready again."""
+        from psycopg import errors, pq
+
+        self._wait(deadline)
+        found = self._connection.get_result()
+        if found is not None and found.status == pq.ExecStatus.FATAL_ERROR:
+            with suppress(errors.Error):  # a server that ends a session says why and is gone
+                self.finish(deadline)
+            raise errors.error_from_result(found)
+        return found
+
+    def finish(self, deadline: float | None = None) -> None:
+        """Take the results that remain, so that the next statement can be sent."""
+        while self.result(deadline) is not None:
+            pass
+
+    def _wait(self, deadline: float | None) -> None:
+        from psycopg import OperationalError
+
+        connection = self._connection
+        watched = select.poll()
+        while connection.is_busy():
+            unsent = connection.flush()
+            if deadline is not None and time.monotonic() > deadline:
+                raise OperationalError("the server does not answer")
+            watched.register(connection.socket, select.POLLIN | (select.POLLOUT if unsent else 0))
+            if not watched.poll(_POLL_MS):
+                continue
+            try:
+                connection.consume_input()
+            except OperationalError:
+                if connection.is_busy():  # else its last words came along
+                    raise
