@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from rivet_core.api import SourceSession
 from rivet_core.errors import PluginError, RivetError
 from rivet_core.facts import Capacities, GroupCapacity
+from rivet_core.running.unexpected import named
 from rivet_core.state.leases import Lease, Leases, Refusal, Slots
 
 RECALL_SECONDS = 0.25
@@ -165,7 +166,7 @@ class ConnectionBudget:
             raise
         except (Exception, SystemExit) as error:
             raise PluginError(
-                f"source {source} failed to limit its connections: {type(error).__name__}: {error}",
+                f"source {source} failed to limit its connections: {named(error)}",
                 hint="this is a fault of the source's plugin: report it to its authors",
                 code="plugin_failed",
             ) from error

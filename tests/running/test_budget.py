@@ -27,7 +27,7 @@ class Stubborn(SqliteSession):
 
     def limit(self, connections: int) -> None:
         if connections > self.most or (self.clings and not connections):
-            raise ValueError(f"not {connections}")
+            raise ValueError(f"not {connections}, postgresql://rivet:geheim@db/shop")
         super().limit(connections)
 
 
@@ -47,7 +47,7 @@ def budget(tmp_path: Path):
 
 def test_a_limit_that_raises_leaves_nothing_taken(budget):
     found, state, session = budget
-    with pytest.raises(PluginError, match="source a failed to limit its connections: ValueError: not 3"):
+    with pytest.raises(PluginError, match=r"source a failed to limit its connections: ValueError at test_budget.py:\d+$"):
         found.reserve("export:x", "g", "a", 3, heavy=True)
     assert state.leases.holders() == {}
     session.most = 3
@@ -92,5 +92,6 @@ def test_a_campaign_whose_source_cannot_follow_ends(shop, monkeypatch):
     by_name = {export.name: export for export in found[0].exports}
     assert (by_name["wide"].status, by_name["narrow"].status) == (FAILED, DONE)
     assert by_name["wide"].error["code"] == "plugin_failed"
+    assert "geheim" not in str([event.as_dict() for event in shop.events]) + str(found[0].as_dict())
     with shop.state() as state:
         assert state.leases.holders() == {}
