@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Protocol
 
 from rivet_core.api import CursorClassifier
 from rivet_core.facts import Basis, CursorQuality, CursorRef, CursorVerdict, Evidence, ExportFacts, Role, TableFacts, TypeKind
 from rivet_core.planning.confidence import PRIOR, confidence_of, weakest
-from rivet_core.planning.guard import Fault, RuleClock, vet_evidence, vet_text
+from rivet_core.planning.guard import Fault, RuleClock, copy_facts, vet_evidence, vet_text
 from rivet_core.planning.ranges import cursor_ref, leads
 from rivet_core.planning.sizes import number
 from rivet_core.planning.taxonomy import CORE
+from rivet_core.plugins.limit import Overdue
 
 
 class _Plugin(Protocol):
@@ -58,15 +60,17 @@ def classify_cursor(
     verdicts: list[CursorVerdict] = []
     failed: list[str] = []
     for owned in classifiers:
-        began = clock.now()
-        try:
-            verdict = resolve(owned.record.classify)(table, ref)
-            if verdict is not None:
-                verdicts.append(verdict if owned.plugin.name == CORE else _vet(verdict))
-        except (Exception, SystemExit):  # noqa: BLE001 - one broken classifier must not lose the others' verdicts
-            failed.append(f"{owned.plugin.name}/{owned.record.name}")
-        if owned.plugin.name != CORE:
-            clock.add(owned.plugin.name, clock.now() - began)
+        plugin = owned.plugin.name
+        core = plugin == CORE
+        with nullcontext() if core else clock.watch(plugin):
+            try:
+                verdict = resolve(owned.record.classify)(table if core else copy_facts(table), ref)
+                if verdict is not None:
+                    verdicts.append(verdict if core else _vet(verdict))
+            except (KeyboardInterrupt, Overdue):
+                raise
+            except BaseException:  # noqa: BLE001 - one broken classifier must not lose the others' verdicts
+                failed.append(f"{plugin}/{owned.record.name}")
     best = min(verdicts, key=_strength) if verdicts else _no_verdict(ref)
     if failed:
         best = replace(best, why=f"{best.why} (skipped, failed: {', '.join(sorted(failed))})")

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from rivet_core.api import ReasonEmitter
 from rivet_core.facts import CampaignFacts, Reason, ReasonKind
-from rivet_core.planning.guard import MOST_REASONS, Fault, RuleClock, place_of, vet_reason, vet_text
+from rivet_core.planning.guard import MOST_REASONS, Fault, RuleClock, copy_facts, place_of, vet_reason, vet_text
 from rivet_core.plugins import Owned, Registry
+from rivet_core.plugins.limit import Overdue
 
 CORE = "core"
 
@@ -31,15 +32,17 @@ def _ask(owned: Owned[ReasonEmitter], facts: CampaignFacts, registry: Registry, 
     plugin = owned.plugin.name
     if plugin == CORE:
         return [replace(reason, provider=CORE) for reason in registry.resolve(owned.record.emit)(facts)]
-    began, fault = clock.now(), ""
+    fault = ""
     reasons: list[Reason] = []
-    try:
-        reasons = _vet(registry.resolve(owned.record.emit)(facts), owned.record, plugin, facts)
-    except Fault as error:
-        fault = str(error)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises, the campaign goes on without its words
-        fault = f"raised {type(error).__name__}{place_of(error)}"
-    clock.add(plugin, clock.now() - began)
+    with clock.watch(plugin):
+        try:
+            reasons = _vet(registry.resolve(owned.record.emit)(copy_facts(facts)), owned.record, plugin, facts)
+        except Fault as error:
+            fault = str(error)
+        except (KeyboardInterrupt, Overdue):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a plugin raises, the campaign goes on without its words
+            fault = f"raised {type(error).__name__}{place_of(error)}"
     if fault:
         return [
             Reason(

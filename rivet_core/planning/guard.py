@@ -8,7 +8,8 @@ answer is no evidence. Slowness never changes points; a plugin over its time bud
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from math import isfinite
@@ -19,13 +20,14 @@ from typing import Any
 from rivet_core.api import PLUGIN_CODE, ReasonEmitter, ScoringRule
 from rivet_core.errors import PluginError
 from rivet_core.facts import Dimension, Evidence, ExportFacts, Reason, ReasonKind
+from rivet_core.plugins.limit import SECONDS, Overdue, time_limit
 
 MOST_REASONS = 100
 """Reasons a plugin may give one export."""
 MOST_POINTS = 100
 """Points one reason may ask for, either way; what counts is cut by the caps later."""
 LONGEST_TEXT = 2000
-TIME_BUDGET = 10.0
+TIME_BUDGET = SECONDS
 """Seconds a plugin may take in all for one plan."""
 SLOW = 2.0
 """Seconds from which a plugin is named as slow."""
@@ -42,16 +44,30 @@ class RuleClock:
         self.budget = budget
         self.seconds: dict[str, float] = {}
 
+    @contextmanager
+    def watch(self, plugin: str) -> Iterator[None]:
+        """Time the body and interrupt it at the end of the plugin's budget; raise `PluginError` when that is used up."""
+        began = self.now()
+        try:
+            with time_limit(self.budget - self.seconds.get(plugin, 0.0)):
+                yield
+        except Overdue:
+            raise self._overdue(plugin) from None
+        self.add(plugin, self.now() - began)
+
     def add(self, plugin: str, seconds: float) -> None:
         """Count `seconds` for `plugin`; raise `PluginError` when it is over its budget."""
         total = self.seconds.get(plugin, 0.0) + seconds
         self.seconds[plugin] = total
         if total > self.budget:
-            raise PluginError(
-                f"plugin {plugin} took more than {self.budget:g} s for one plan",
-                hint=f"upgrade it, or leave it out with plugins.block: [{plugin}]",
-                code="plugin_slow",
-            )
+            raise self._overdue(plugin)
+
+    def _overdue(self, plugin: str) -> PluginError:
+        return PluginError(
+            f"plugin {plugin} took more than {self.budget:g} s for one plan",
+            hint=f"upgrade it, or leave it out with plugins.block: [{plugin}]",
+            code="plugin_slow",
+        )
 
     def slow(self) -> tuple[str, ...]:
         """Return the plugins that took noticeable time, by name."""
@@ -73,15 +89,16 @@ def run_guarded(
     clock: RuleClock,
 ) -> list[Reason]:
     """Return the checked reasons of one third-party rule, or its one RV890. `facts` is the plugin's own copy."""
-    started = clock.now()
-    try:
-        answer = score(facts, options)
-        reasons = _vet(answer, record, plugin, granted)
-    except Fault as fault:
-        reasons = [failure(plugin, record.name, str(fault))]
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of a plugin is a finding, never a crash
-        reasons = [failure(plugin, record.name, f"raised {type(error).__name__}{place_of(error)}")]
-    clock.add(plugin, clock.now() - started)
+    with clock.watch(plugin):
+        try:
+            answer = score(facts, options)
+            reasons = _vet(answer, record, plugin, granted)
+        except Fault as fault:
+            reasons = [failure(plugin, record.name, str(fault))]
+        except (KeyboardInterrupt, Overdue):
+            raise
+        except BaseException as error:  # noqa: BLE001 - any failure of a plugin is a finding, never a crash
+            reasons = [failure(plugin, record.name, f"raised {type(error).__name__}{place_of(error)}")]
     return reasons
 
 

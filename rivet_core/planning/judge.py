@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from rivet_core.api import ScoringRule
-from rivet_core.errors import ConfigError, PluginError, RivetError
+from rivet_core.errors import PluginError, RivetError
 from rivet_core.facts import Dimension, ExportFacts, Json, Reason, ReasonKind
 from rivet_core.planning.adjust import Suppression, adjust
 from rivet_core.planning.cursors import best_candidate, classify_cursor, cursor_candidates, cursor_confidence
@@ -20,6 +21,7 @@ from rivet_core.planning.freshness import freshness_confidence
 from rivet_core.planning.guard import MOST_REASONS, RuleClock, copy_facts, failure, run_guarded
 from rivet_core.planning.heavy import is_heavy
 from rivet_core.planning.ranking import COST_CLASSES, PRIORITY_CLASSES, RISK_CLASSES, Band, band, priority
+from rivet_core.planning.rule_options import rule_options
 from rivet_core.planning.suggest import Suggestion, suggest, table_size
 from rivet_core.planning.taxonomy import CORE
 from rivet_core.planning.work import Work, select_work
@@ -68,7 +70,8 @@ class JudgeSettings:
     """What the config says about judging; one object for a whole plan.
 
     `resolve` turns a lazy reference into the object. `overrides` maps a code to its points, `None` for off. `grants` maps a
-    plugin to the kinds (`base`, `gate`) it may use, `options` a plugin to its own options. `clock` adds up plugins' time.
+    plugin to the kinds (`base`, `gate`) it may use, `options` a plugin to its own options; paths in them are relative to
+    `base`. `clock` adds up plugins' time.
     """
 
     resolve: Callable[[Any], Any]
@@ -76,6 +79,7 @@ class JudgeSettings:
     suppressions: Sequence[Suppression] = ()
     grants: Mapping[str, Collection[str]] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    base: Path = Path()
     clock: RuleClock = field(default_factory=RuleClock)
     prepared: dict[int, tuple[Sequence[OwnedRule], tuple[_Prepared, ...]]] = field(
         default_factory=dict, repr=False, compare=False
@@ -190,13 +194,7 @@ def _resolve(owned: OwnedRule, settings: JudgeSettings) -> _Prepared:
             f"rule {record.name} of plugin {plugin} cannot be loaded: {type(error).__name__}: {error}",
             hint=f"reinstall it, or leave it out with plugins.block: [{plugin}]",
         ) from error
-    try:
-        options = raw if model is None else model(**raw)
-    except Exception as error:
-        raise ConfigError(
-            f"plugins.options.{plugin} does not fit rule {record.name}: {error}", hint=f"see rivet plugins show {plugin}"
-        ) from error
-    return _Prepared(record, plugin, score, options)
+    return _Prepared(record, plugin, score, rule_options(model, raw, plugin, record.name, settings.base))
 
 
 def _collect(facts: ExportFacts, prepared: Sequence[_Prepared], settings: JudgeSettings) -> list[Reason]:

@@ -38,6 +38,7 @@ def judge_all(exports: Sequence[ExportFacts], config: CampaignConfig, registry: 
         suppressions=config.planning.suppress,
         grants=config.plugins.grant,
         options=config.plugins.options,
+        base=config.base,
     )
     verdicts = []
     for facts in exports:

@@ -14,6 +14,7 @@ from rivet_core.errors import ConfigError
 from rivet_core.plugins.admission import CORE, Refused, admit
 from rivet_core.plugins.discovery import Candidate, discover
 from rivet_core.plugins.info import PluginInfo, Status
+from rivet_core.plugins.limit import SECONDS, Overdue, time_limit
 from rivet_core.plugins.registry import Registry
 
 BLOCK_VARIABLE = "RIVET_PLUGINS_BLOCK"
@@ -68,11 +69,15 @@ def _load(
         return _broken(info, f"two distributions offer a plugin of this name: {' and '.join(sorted(owners))}")
     try:
         # What a plugin prints while it loads must not end up among the data on stdout.
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), time_limit(SECONDS):
             hooks = admit(candidate.entry_point.load(), candidate.name)
     except Refused as refusal:
         return _broken(info, str(refusal))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises, it is that plugin's fault alone
+    except Overdue:
+        return _broken(info, f"it took more than {SECONDS:g} s to load")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it raises, it is that plugin's fault alone
         return _broken(info, f"{type(error).__name__}: {error}".strip(": "))
     return replace(info, hooks=hooks)
 

@@ -6,12 +6,13 @@ The dispatcher counts every wrong answer as a *violation* and goes on with a saf
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rivet_core.api import Ref, SchedulingPolicy
 from rivet_core.errors import PluginError
 from rivet_core.facts import Capacities, Job, PoolState
+from rivet_core.plugins.limit import SECONDS, Overdue, time_limit
 
 MAX_MESSAGES = 20
 """Violations beyond this many different ones are counted but not worded."""
@@ -32,38 +33,28 @@ class PolicyGuard:
 
     def order(self, jobs: Sequence[Job], capacities: Capacities) -> list[str]:
         """Return each job's name exactly once, in the policy's order; what it forgot follows in config order."""
-        try:
-            answer = [str(name) for name in self._order(jobs, capacities)]
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign policy may raise anything; the campaign goes on in config order
-            self.report(f"order raised {type(error).__name__}: {error}")
-            answer = []
-        else:
-            if len(answer) != len(jobs) or set(answer) != {job.name for job in jobs}:
-                self.report(f"order returned {len(answer)} names for {len(jobs)} exports, or not each once")
+        good, answer = self._ask("order", lambda: [str(name) for name in self._order(jobs, capacities)])
+        if good and (len(answer) != len(jobs) or set(answer) != {job.name for job in jobs}):
+            self.report(f"order returned {len(answer)} names for {len(jobs)} exports, or not each once")
         known = {job.name for job in jobs}
         rest = [job.name for job in sorted(jobs, key=lambda job: (job.position, job.name))]
-        return list(dict.fromkeys([name for name in answer if name in known] + rest))
+        return list(dict.fromkeys([name for name in answer or () if name in known] + rest))
 
     def front(self, jobs: Sequence[Job], capacities: Capacities) -> frozenset[str]:
         """Return the names that may pass all others; empty for most policies."""
-        if self._front is None:
+        front = self._front
+        if front is None:
             return frozenset()
-        try:
-            answer: Collection[str] = self._front(jobs, capacities)
-            return frozenset(answer) & {job.name for job in jobs}
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-            self.report(f"front raised {type(error).__name__}: {error}")
-            return frozenset()
+        good, answer = self._ask("front", lambda: frozenset(front(jobs, capacities)) & {job.name for job in jobs})
+        return answer if good else frozenset()
 
     def choose(self, state: PoolState) -> Job | None:
         """Return one of the heads, or `None` to wait; never waits while nothing runs."""
-        heads = state.heads
-        if self._next is None:
+        heads, choose = state.heads, self._next
+        if choose is None:
             return heads[0]
-        try:
-            name = self._next(state)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-            self.report(f"next raised {type(error).__name__}: {error}")
+        good, name = self._ask("next", lambda: choose(state))
+        if not good:
             return heads[0]
         if name is None:
             if state.running:
@@ -75,6 +66,20 @@ class PolicyGuard:
                 return job
         self.report(f"next returned {name!r}, which is not one of the exports that may start now")
         return heads[0]
+
+    def _ask(self, what: str, call: Callable[[], Any]) -> tuple[bool, Any]:
+        """Return whether the policy answered, and what. A foreign one may do anything; the campaign goes on without it."""
+        try:
+            with time_limit(SECONDS):
+                return True, call()
+        except KeyboardInterrupt:
+            raise
+        except Overdue:
+            self.report(f"{what} took more than {SECONDS:g} s and is not asked again")
+            self._next = None
+        except BaseException as error:  # noqa: BLE001 - as the docstring says
+            self.report(f"{what} raised {type(error).__name__}: {error}")
+        return False, None
 
     def report(self, message: str) -> None:
         """Count a wrong answer."""

@@ -1,0 +1,39 @@
+"""A time limit around a call into a plugin: whatever it does, sleep included, nothing hangs on it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+SECONDS = 10.0
+"""What a plugin may take, for one load or in all for one plan."""
+_AGAIN = 0.5
+"""Seconds after which a plugin that caught the first interruption gets the next."""
+
+
+class Overdue(BaseException):
+    """Raised inside of a plugin that takes too long. No `Exception`, so that `except Exception` in there lets it pass."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `Overdue` in the body after so many seconds, by a timer signal, which ends a sleep or a loop of Python.
+
+    Signals reach the main thread only: elsewhere nothing is interrupted, and whoever measures notices afterwards.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _interrupt)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise Overdue
