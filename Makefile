@@ -36,9 +36,10 @@ format: $(VENV) ## Format the code
 docs: $(VENV) ## Write the generated pages of docs/ again
 	$(BIN)/python docs/generate.py
 
-bench: $(VENV) ## Measure start-up, and planning a catalog of 10,000 tables
+bench: $(VENV) ## Measure start-up and planning a catalog of 10,000 tables, and hold the laws of scoring on 10^5 cases
 	@$(BIN)/python -m benchmarks.startup
 	@$(BIN)/python -m benchmarks.catalog
+	@RIVET_LAWS=10 $(BIN)/pytest -n $(JOBS) tests/planning/test_laws.py
 
 soak: $(VENV) ## Kill exports at random while their table changes, a few minutes; SOAK="--kills 200 --rows 300000" for the long one
 	@$(BIN)/python -m benchmarks.soak $(SOAK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,7 +32,9 @@ from rivet_core.planning.ranking import PRIORITY_CLASSES, rank_exports, rank_key
 from rivet_core.planning.remedies import analyze
 from rivet_core.planning.taxonomy import SIZE_BASES
 
-CASES = 600
+FACTOR = int(os.environ.get("RIVET_LAWS", "1"))
+"""`make bench` takes ten times as many cases; the seeds of the first ones stay the same."""
+CASES = 600 * FACTOR
 
 
 def cases(law: int, count: int = CASES) -> Iterator[tuple[random.Random, ExportFacts]]:
@@ -500,7 +503,7 @@ def test_l12_the_rank_is_a_total_order() -> None:
         assert tiers == sorted(tiers, reverse=True)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300 * FACTOR)
 @given(
     st.lists(
         st.tuples(st.sampled_from(list(Dimension)), st.sampled_from(["core", "p", "q", "r"]), st.integers(-100, 100)),
@@ -526,7 +529,7 @@ def test_any_reasons_add_up_to_scores_between_0_and_100(entries: list[tuple[Dime
     assert all(0 <= worth <= 100 for worth in scores.as_dict().values())
 
 
-@settings(max_examples=300)
+@settings(max_examples=300 * FACTOR)
 @given(st.integers(0, 2**64))
 def test_facts_of_any_seed_are_judged(seed: int) -> None:
     facts = with_cursor(random_facts(random.Random(seed)))
