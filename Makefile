@@ -5,6 +5,8 @@
 BIN := .venv/bin
 VENV := .venv/.made
 PROJECTS := $(wildcard pyproject.toml plugins/*/pyproject.toml)
+# Extensions in C: changed, they are built again.
+NATIVE := $(wildcard plugins/*/setup.py plugins/*/src/*.[ch])
 PACKAGES := rivet_core $(wildcard plugins/*/rivet_*)
 JOBS ?= 2
 TESTS ?=
@@ -54,7 +56,7 @@ bench-schedule: $(VENV) ## Measure the scheduling policies against each other
 dist: $(VENV) ## Build wheels and source archives of the core and of every plugin into dist/
 	@rm -rf dist
 	@for project in $(dir $(PROJECTS)); do \
-	    (cd $$project && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist) || exit 1; \
+	    $(BIN)/python scripts/build-dist $$project dist || exit 1; \
 	done
 
 lock: ## Write requirements.lock again (needs uv)
@@ -64,7 +66,7 @@ lock: ## Write requirements.lock again (needs uv)
 clean: ## Remove what the targets made
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rivet-demo
 
-$(VENV): requirements.lock $(PROJECTS) scripts/make-venv
+$(VENV): requirements.lock $(PROJECTS) $(NATIVE) scripts/make-venv
 	@echo "making .venv"
 	@scripts/make-venv
 	@touch $@

@@ -10,6 +10,7 @@ from rivet_pgcopy._decoder import DecodeError, Decoder
 from rivet_pgcopy.fields import Field, Kind, field_of
 from rivet_pgcopy.libpq import NoLibpqError, functions
 from rivet_pgcopy.reader import CopyReader
-from rivet_pgcopy.version import __version__
+
+__version__ = "0.1.0"
 
 __all__ = ["CopyReader", "DecodeError", "Decoder", "Field", "Kind", "NoLibpqError", "__version__", "field_of", "functions"]
