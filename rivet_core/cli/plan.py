@@ -132,9 +132,21 @@ def _print(made: Plan, name: str, registry: Registry, out: Output) -> None:
     elif name == "table":
         from rivet_core.render.plan_table import plan_table
 
-        out.data(plan_table(made, width=width()))
+        out.data("\n".join([plan_table(made, width=width()), *_goals(made, registry)]))
     else:
         out.data(_render(made, name, registry))
+
+
+def _goals(made: Plan, registry: Registry) -> list[str]:
+    """Return when each declared tier is done, where there are several."""
+    from rivet_core.render.goals import goal_lines
+    from rivet_core.scheduling.goals import tier_goals
+    from rivet_core.scheduling.plan_campaign import campaign_from_plan
+
+    if len({export.tier for export in made.exports if export.status == "planned"}) < 2:
+        return []
+    policies = {name: found.record for name, found in registry.policies.items()}
+    return goal_lines(tier_goals(campaign_from_plan(made.model_dump(mode="json")), policies, made.campaign.policy.name))
 
 
 def _render(made: Plan, name: str, registry: Registry) -> str:

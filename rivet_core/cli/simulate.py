@@ -93,8 +93,10 @@ def _policies(names: list[str]) -> list[SchedulingPolicy]:
 
 def _text(results: list[SimulationResult], campaign: Campaign, changes: list[tuple[str, float]]) -> str:
     from rivet_core.render.columns import align
+    from rivet_core.render.goals import goal_lines
     from rivet_core.render.quantities import seconds
     from rivet_core.scheduling.gantt import draw_gantt
+    from rivet_core.scheduling.goals import goal_of
 
     first = results[0]
     rows = [("policy", "workers", "makespan", "lower bound", "ratio", "violations", "fresh")]
@@ -111,6 +113,8 @@ def _text(results: list[SimulationResult], campaign: Campaign, changes: list[tup
         for result in results
     ]
     lines = [*align(rows, right=frozenset({1, 2, 3, 4, 5, 6})), "", f"binding: {first.bound.binding.explanation}"]
+    goals = [goal_of(result) for result in results]
+    lines += [line for goal in goals if len(goal.ends) > 1 for line in goal_lines([goal])]
     lines += [f"what if {change}: lower bound {seconds(value)}" for change, value in changes]
     if len(results) == 1:
         lines += ["", draw_gantt(first, campaign.jobs, width=width() or 100)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rivet_core.scheduling.campaign_file import parse_campaign
+from rivet_core.render.goals import goal_lines
+from rivet_core.scheduling.campaign_file import Campaign, parse_campaign
 from rivet_core.scheduling.dispatch import Dispatcher
+from rivet_core.scheduling.goals import tier_goals
 from rivet_core.scheduling.simulate import Scheduled, audit, simulate, simulate_campaign
 from tests.scheduling.campaigns import POLICIES, campaigns, capacity, job, row
 
@@ -32,6 +36,21 @@ def test_m06_the_goal_decides_who_ends_first():
     priority = simulate(jobs, capacity(2), POLICIES["priority"])
     assert (longest.tier_ends["high"], longest.makespan_seconds) == (45, 60)
     assert (priority.tier_ends["high"], priority.makespan_seconds) == (25, 80)
+
+
+def test_m06_the_ends_of_the_tiers_and_the_conflict_of_goals_are_said():
+    jobs = (job("big", 60, tier="low", rank=9), *(job(f"s{place}", 5, tier="high", rank=place) for place in range(9)))
+    campaign = Campaign(jobs=jobs, capacities=capacity(2))
+    now, other = tier_goals(campaign, POLICIES, "longest-first")
+    assert (dict(now.ends), now.makespan_seconds) == ({"high": 45, "low": 60}, 60)
+    assert (dict(other.ends), other.makespan_seconds) == ({"high": 25, "low": 80}, 80)
+    assert goal_lines((now, other)) == [
+        "goal         with longest-first tier high is done after 45 s, low after 1 min",
+        "conflict     with --policy priority tier high is done after 25 s, low after 1 min 20 s, "
+        "all after 1 min 20 s instead of 1 min",
+    ]
+    assert len(tier_goals(campaign, POLICIES, "priority")) == 1
+    assert tier_goals(replace(campaign, jobs=jobs[1:]), POLICIES, "longest-first") == ()
 
 
 def test_m12_the_least_recently_successful_go_first_among_equals():
