@@ -21,6 +21,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from rivet_core.artifact.bounded import read_object
 from rivet_core.artifact.model import PLAN_VERSION, Plan
 from rivet_core.errors import ConfigError, PlanRefused
 
@@ -137,10 +138,10 @@ def looks_like_plan(path: Path) -> bool:
     if path.suffix == ".json":
         return True
     try:
-        head = path.read_bytes()
+        data = read_object(path)
     except OSError:
         return False
-    return head.lstrip()[:1] == b"{" and b'"plan_version"' in head
+    return data.lstrip()[:1] == b"{" and b'"plan_version"' in data
 
 
 def read_plan(path: Path) -> Plan:
@@ -149,7 +150,7 @@ def read_plan(path: Path) -> Plan:
     Raises `ConfigError` when there is no such file and `PlanRefused` when it is not an intact plan.
     """
     try:
-        text = path.read_bytes().decode()
+        text = read_object(path).decode()
     except OSError as error:
         raise ConfigError(f"cannot read the plan {path}: {error.strerror}", hint="rivet plan -o plan.json makes one") from None
     except UnicodeDecodeError:

@@ -9,6 +9,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts import MAX_WORKERS
 
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from rivet_core.running import ApplyOptions
 
 PoolOption = Annotated[
-    int | None, typer.Option("--pool", min=1, help="Run so many at once without barriers between waves.", metavar="N")
+    int | None,
+    typer.Option("--pool", min=1, max=MAX_WORKERS, help="Run so many at once without barriers between waves.", metavar="N"),
 ]
 PolicyOption = Annotated[str | None, typer.Option("--policy", help="The scheduling policy, by name.", metavar="NAME")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Read only what an interrupted run left undone.")]

@@ -9,6 +9,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
+from rivet_core.facts import MAX_WORKERS
 
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
@@ -23,7 +24,9 @@ def plan(
     waves: Annotated[
         str | None, typer.Option("--waves", help="How many waves to recommend, or auto.", metavar="N|auto")
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="How many exports may run at once.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, max=MAX_WORKERS, help="How many exports may run at once.")
+    ] = None,
     split: Annotated[
         bool, typer.Option("--split", help="Read an export that alone is the lower bound in parts at once.")
     ] = False,

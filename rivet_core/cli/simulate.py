@@ -9,6 +9,7 @@ import typer
 
 from rivet_core.cli.options import JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
+from rivet_core.facts import MAX_WORKERS
 
 if TYPE_CHECKING:
     from rivet_core.api import SchedulingPolicy
@@ -22,7 +23,7 @@ def simulate(
     file: Annotated[Path, typer.Argument(help="A plan file or a campaign file.")],
     policy: Annotated[list[str] | None, typer.Option("--policy", help="The policy; may be repeated.", metavar="NAME")] = None,
     workers: Annotated[
-        list[int] | None, typer.Option("--workers", min=1, help="Workers; may be repeated.", metavar="N")
+        list[int] | None, typer.Option("--workers", min=1, max=MAX_WORKERS, help="Workers; may be repeated.", metavar="N")
     ] = None,
     what_if: Annotated[bool, typer.Option("--what-if", help="Add the lower bound with each capacity raised by one.")] = False,
     json: JsonOption = False,
@@ -58,12 +59,13 @@ def _read(path: Path) -> tuple[Campaign, str]:
     import json
 
     from rivet_core.artifact import read_plan
+    from rivet_core.artifact.bounded import read_object
     from rivet_core.errors import ConfigError
     from rivet_core.scheduling.campaign_file import read_campaign
     from rivet_core.scheduling.plan_campaign import campaign_from_plan
 
     try:
-        raw = path.read_bytes()
+        raw = read_object(path)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}", hint="name a plan or a campaign file") from None
     try:

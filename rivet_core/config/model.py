@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from rivet_core.config.export_model import DefaultsModel, ExportModel, TuningModel
 from rivet_core.config.values import Anything, Code, Count, Day, Grant, Names, NotNegative, Rule, Section, Span, Text, Waves
+from rivet_core.facts import MAX_WORKERS
 
 
 class SourceModel(Section):
@@ -54,7 +55,7 @@ class SuppressionModel(Section):
 class PlanningModel(Section):
     """How to plan and in which order to run."""
 
-    workers: Count = Field(4, description="Exports and units at work at once.")
+    workers: Annotated[Count, Field(le=MAX_WORKERS)] = Field(4, description="Exports and units at work at once.")
     waves: Waves = Field(4, description="Asked number of waves, or auto.")
     policy: Text = Field("auto", description="What `apply PLAN` runs: a policy's name, or auto.")
     fail_fast: bool = Field(False, description="Stop the campaign at the first failure.")

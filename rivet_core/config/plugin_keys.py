@@ -19,7 +19,7 @@ from rivet_core.config.problems import leave_causes, to_error
 from rivet_core.config.sections import suggest
 from rivet_core.errors import ConfigError, PluginError, RivetError
 from rivet_core.facts import Json
-from rivet_core.plugins.registry import PUBLISHED
+from rivet_core.plugins.registry import PUBLISHED, where_to_get
 from rivet_core.references import holds_reference
 
 _OWN: dict[str, type[BaseModel]] = {"source": SourceModel, "destination": DestinationModel}
@@ -110,10 +110,12 @@ def _locate(config: CampaignConfig, what: str, location: Location) -> tuple[Docu
 
 def _unknown_type(place: str, what: str, kind: str, offered: list[str]) -> PluginError:
     known = sorted({*offered, *PUBLISHED})
-    hint = f"pip install {PUBLISHED.get(kind, f'rivet-{kind}')}"
-    if kind in _ELSEWHERE:
-        hint = f"no plugin of rivet's own brings it; {hint} if somebody published one"
-    elif kind not in PUBLISHED and (near := suggest(kind, known, what="types")).startswith("did you mean"):
+    hint = where_to_get(what, kind)
+    if (
+        kind not in PUBLISHED
+        and kind not in _ELSEWHERE
+        and (near := suggest(kind, known, what="types")).startswith("did you mean")
+    ):
         hint = near
     return PluginError(
         f"{place}unknown {what} type {kind}; installed: {', '.join(offered) or 'none'}", hint=hint, code=f"unknown_{what}_type"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+MAX_WORKERS = 1000
+"""Each is a thread, and mostly a connection: a larger number is a slip of the finger."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCapacity:

@@ -144,11 +144,22 @@ PUBLISHED = {
 """Types that first-party plugins bring, and the distribution to install."""
 
 
+def where_to_get(what: str, kind: str) -> str:
+    """Return the hint for a type of source or destination that nothing installed offers; no package is made up."""
+    if kind in PUBLISHED:
+        return f"pip install {PUBLISHED[kind]}"
+    url = ", or write type: fsspec with its URL" if what == "destination" else ""
+    return (
+        f"no plugin of rivet's own brings it: install the package that does{url}; "
+        "rivet plugins list shows what is installed, rivet plugins new begins one"
+    )
+
+
 def _known(what: str, kind: str, offered: Mapping[str, Owned[RecordT]]) -> Owned[RecordT]:
     if kind in offered:
         return offered[kind]
     raise PluginError(
         f"unknown {what} type {kind}; installed: {', '.join(sorted(offered)) or 'none'}",
-        hint=f"pip install {PUBLISHED.get(kind, f'rivet-{kind}')}",
+        hint=where_to_get(what, kind),
         code=f"unknown_{what}_type",
     )

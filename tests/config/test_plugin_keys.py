@@ -148,7 +148,7 @@ def test_values_of_plugins_are_never_shown(load: Load) -> None:
             "2: source.type: unknown source type sqlte",
             "did you mean `sqlite`?",
         ),
-        ("type: db2, path: x", "type: local, path: o", "", "2: source.type: unknown source type db2", "pip install rivet-db2"),
+        ("type: db2, path: x", "type: local, path: o", "", "2: source.type: unknown source type db2", "rivet plugins new"),
         (
             "type: mssql, url: x",
             "type: local, path: o",
@@ -168,7 +168,7 @@ def test_values_of_plugins_are_never_shown(load: Load) -> None:
             "type: local, path: o",
             ", destination: {type: gcs}",
             "6: exports[0].destination.type: unknown destination type gcs",
-            "no plugin of rivet's own",
+            "type: fsspec with its URL",
         ),
     ],
 )
@@ -178,6 +178,8 @@ def test_types_that_are_not_installed(load: Load, source: str, destination: str,
     assert caught.value.message.partition("rivet.yaml:")[2].startswith(message)
     assert hint in caught.value.hint
     assert caught.value.exit_code == EXIT_PLUGIN
+    promised = {word.strip(",;") for word in caught.value.hint.split() if word.startswith("rivet-")}
+    assert promised <= {"rivet-postgres", "rivet-mysql", "rivet-s3"}, "a package of that name does not exist"
 
 
 def test_destinations_of_exports_are_checked_where_they_stand(load: Load) -> None:

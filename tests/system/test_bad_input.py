@@ -89,7 +89,7 @@ def test_unknown_source_type_names_what_to_install(rivet: Project) -> None:
     rivet.config("source: {type: postgrse, url_env: X}\n" + OUT + "exports: [{name: a, table: t}]\n")
     rivet.run("plan").assert_failed(3, "postgrse", "postgres")
     rivet.config("source: {type: duckdb, url_env: X}\n" + OUT + "exports: [{name: a, table: t}]\n")
-    rivet.run("plan").assert_failed(3, "duckdb", "pip install rivet-duckdb")
+    rivet.run("plan").assert_failed(3, "duckdb", "no plugin of rivet's own")
 
 
 def test_unset_variable_is_named(shop: Project) -> None:
@@ -187,6 +187,10 @@ def test_unknown_export_name_and_bad_numbers(shop: Project) -> None:
     shop.run("files", "ordres").assert_failed(2, "orders")
     shop.run("plan", "--waves", "none").assert_failed(2, "--waves")
     shop.run("plan", "--workers", "0").assert_failed(2)
+    shop.run("plan", "--workers", "99999999999").assert_failed(2, "--workers", "1000")
+    shop.run("run", "--pool", "1001").assert_failed(2, "--pool", "1000")
+    shop.run("simulate", "plan.json", "--workers", "99999999999").assert_failed(2, "--workers", "1000")
+    shop.run("apply", "rivet.yaml", "--pool", "99999999999").assert_failed(2, "--pool", "1000")
     shop.run("apply", "rivet.yaml", "--pool", "0").assert_failed(2)
     shop.run("apply", "rivet.yaml", "--policy", "fastest").assert_failed(2, "bottleneck")
     shop.run("plan", "--format", "pdf").assert_failed(2, "json")
@@ -222,3 +226,18 @@ def test_source_that_is_not_there_or_not_a_database(shop: Project) -> None:
     (shop.path / "shop.db").unlink()
     shop.run("plan").assert_failed(1, "shop.db")
     assert not (shop.path / "shop.db").exists()
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "endless.json"])
+def test_a_file_without_an_end_is_not_read_to_it(shop: Project, place: str) -> None:
+    if place == "endless.json":
+        (shop.path / place).symlink_to("/dev/zero")
+    for command in (["apply", place], ["diff", place, place], ["simulate", place], ["plan", "-c", place]):
+        outcome = shop.run(*command, timeout=60)
+        assert outcome.exit_code in (2, 4), outcome
+        outcome.assert_failed(outcome.exit_code, "error:", "hint:")
+
+
+def test_more_workers_than_anybody_needs_are_a_mistake_in_the_config(shop: Project) -> None:
+    shop.config(CONFIG + "    planning: {workers: 99999999999}\n")
+    shop.run("plan").assert_failed(2, "planning.workers", "1000")
