@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pyarrow as pa
 import pytest
@@ -12,6 +14,10 @@ from rivet_postgres.options import PostgresOptions
 from rivet_postgres.session import PostgresSession, connect
 
 
+ENGINES = ["adbc", "pgcopy"] if find_spec("rivet_pgcopy") or os.environ.get("RIVET_REQUIRE_SERVICES") else ["adbc"]
+"""Every test reads through each engine; rivet-pgcopy is there where it could be built, and must be where CI runs."""
+
+
 def open_session(url: str, **keys) -> PostgresSession:
     return connect(PostgresOptions.model_validate({"url": url, **keys}))
 
@@ -19,16 +25,17 @@ def open_session(url: str, **keys) -> PostgresSession:
 class Source:
     """A session with the few calls most tests make."""
 
-    def __init__(self, database, session: PostgresSession) -> None:
+    def __init__(self, database, engine: str = "auto") -> None:
         self.database = database
-        self.session = session
+        self.engine = engine
+        self.session = open_session(database.url, engine=engine)
 
     def execute(self, sql, *parameters, **keys):
         return self.database.execute(sql, *parameters, **keys)
 
     def reopen(self) -> None:
         self.session.close()
-        self.session = open_session(self.database.url)
+        self.session = open_session(self.database.url, engine=self.engine)
 
     def facts(self, *names, **keys):
         return self.session.inspect([InspectItem(name=name, **keys) for name in names]).tables
@@ -85,8 +92,14 @@ def database(module_database):
     return module_database
 
 
+@pytest.fixture(params=ENGINES)
+def engine(request) -> str:
+    """The reader: every test that reads runs once with each."""
+    return request.param
+
+
 @pytest.fixture
-def source(database) -> Iterator[Source]:
-    found = Source(database, open_session(database.url))
+def source(database, engine) -> Iterator[Source]:
+    found = Source(database, engine)
     yield found
     found.session.close()

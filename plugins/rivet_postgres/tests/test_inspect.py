@@ -247,13 +247,13 @@ def test_views_have_the_planners_guess_labelled(source):
 
 @pytest.mark.slow
 def test_s01_s02_a_standby_knows_sizes_and_trusts_no_counters(postgres, postgres_standby_server):
-    from .conftest import Source, open_session
+    from .conftest import Source
 
     postgres.execute("CREATE TABLE t(id int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 20000); ANALYZE t")
     postgres_standby_server.start()
     postgres_standby_server.catch_up()
     standby = postgres_standby_server.database(postgres.name)
-    source = Source(standby, open_session(standby.url))
+    source = Source(standby)
     try:
         facts = source.session.inspect([InspectItem(name="t")])
         table = facts.tables["t"]

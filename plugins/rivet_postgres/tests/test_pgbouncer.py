@@ -46,11 +46,11 @@ class Bouncer:
 
 
 @pytest.fixture
-def session(database):
+def session(database, engine):
     bouncer = Bouncer(database)
     try:
         bouncer.start()
-        found = connect(PostgresOptions(url=bouncer.url))
+        found = connect(PostgresOptions(url=bouncer.url, engine=engine))
         yield found
         found.close()
     finally:

@@ -157,7 +157,7 @@ def test_an_abandoned_iteration_gives_the_connection_back(source):
 def test_a_cut_stream_is_an_error_never_a_short_table(source, fault_proxy, fault):
     small(source)
     proxy = fault_proxy(source.database.host, source.database.port)
-    session = connect(PostgresOptions(url=source.database.url_with(port=proxy.port)))
+    session = connect(PostgresOptions(url=source.database.url_with(port=proxy.port), engine=source.engine))
     try:
         stream = session.read(ReadSpec(export="e", table="t", tuning=Tuning(batch_bytes=1 << 16)), WHOLE)
         batches = iter(stream)

@@ -24,12 +24,12 @@ def impatient(postgres_standby_server):
         admin.execute(sql)
 
 
-def test_p01_a_recovery_conflict_halves_the_page_and_the_read_goes_on(postgres, postgres_standby, impatient):
+def test_p01_a_recovery_conflict_halves_the_page_and_the_read_goes_on(postgres, postgres_standby, impatient, engine):
     postgres.execute("CREATE TABLE t(id int PRIMARY KEY, v text, n int)")
     postgres.execute(f"INSERT INTO t SELECT g, repeat('x', 1500), 0 FROM generate_series(1, {ROWS}) g")
     postgres.execute("VACUUM ANALYZE t")
     impatient.catch_up()
-    session = connect(PostgresOptions(url=postgres_standby.url))
+    session = connect(PostgresOptions(url=postgres_standby.url, engine=engine))
     changing = threading.Event()
 
     def change() -> None:
