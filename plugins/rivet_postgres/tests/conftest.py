@@ -13,7 +13,6 @@ from rivet_core.facts import InspectItem, Mode, ReadSpec
 from rivet_postgres.options import PostgresOptions
 from rivet_postgres.session import PostgresSession, connect
 
-
 ENGINES = ["adbc", "pgcopy"] if find_spec("rivet_pgcopy") or os.environ.get("RIVET_REQUIRE_SERVICES") else ["adbc"]
 """Every test reads through each engine; rivet-pgcopy is there where it could be built, and must be where CI runs."""
 
