@@ -39,7 +39,8 @@ BATCH = 500
 
 
 def main() -> None:
-    """Measure both engines."""
+    """Measure both engines, with the plugins that `pip install rivet-core rivet-postgres rivet-mysql` brings."""
+    os.environ["RIVET_PLUGINS_BLOCK"] = "rivet_replica"
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else TABLES
     for name, open_server, fill in (("postgres", open_postgres, _fill_postgres), ("mysql", open_mysql, _fill_mysql)):
         server = open_server()

@@ -159,7 +159,7 @@ def _spec(
     spec: ExportSpec, table: TableFacts | None, secrets: Mapping[str, Json] | None, *, window: float = DEFAULT_WINDOW
 ) -> dict[str, Json]:
     # What nobody set is no news a hundred thousand times; reading it back gives the same spec.
-    data = {key: value for key, value in spec_to_json(spec).items() if value is not None}
+    data: dict[str, Json] = {key: value for key, value in spec_to_json(spec).items() if value is not None}
     if secrets is not None:
         data["destination"] = {"type": spec.destination.type, "options": dict(secrets)}
     # What the gates of apply compare with the source (PA6), beside the keys that the config resolved.

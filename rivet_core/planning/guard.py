@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from math import isfinite
 from time import perf_counter
-from types import MappingProxyType
+from types import MappingProxyType, MemberDescriptorType
 from typing import Any
 
 from rivet_core.api import PLUGIN_CODE, ReasonEmitter, ScoringRule
@@ -226,7 +226,8 @@ def _member(value: Any, kind: Any, what: str) -> Any:
 _PLAIN = (str, int, float, bool, type(None), datetime)
 _atoms: set[type] = set(_PLAIN)
 """Types whose values cannot be changed; enums join as they are met."""
-_field_names: dict[type, tuple[str, ...]] = {}
+_slots: dict[type, tuple[tuple[str, Callable[[Any, Any], None]], ...]] = {}
+"""The fields of a dataclass, each with what sets it in spite of frozen: a plan copies a few hundred per export."""
 
 
 def copy_facts(value: Any) -> Any:
@@ -236,11 +237,12 @@ def copy_facts(value: Any) -> Any:
         return value
     if kind is tuple:
         return tuple([copy_facts(item) for item in value]) if value else value
-    names = _field_names.get(kind)
-    if names is not None:
+    slots = _slots.get(kind)
+    if slots is not None:
         made = object.__new__(kind)
-        for name in names:
-            object.__setattr__(made, name, copy_facts(getattr(value, name)))
+        for name, put in slots:
+            item = getattr(value, name)
+            put(made, item if type(item) in _atoms else copy_facts(item))
         return made
     if isinstance(value, _PLAIN):
         _atoms.add(kind)
@@ -250,6 +252,13 @@ def copy_facts(value: Any) -> Any:
     if isinstance(value, list):
         return [copy_facts(item) for item in value]
     if is_dataclass(value):
-        _field_names[kind] = tuple(field.name for field in fields(value))
+        _slots[kind] = tuple((field.name, _setter(kind, field.name)) for field in fields(value))
         return copy_facts(value)
     return value
+
+
+def _setter(kind: type, name: str) -> Callable[[Any, Any], None]:
+    slot = getattr(kind, name, None)
+    if isinstance(slot, MemberDescriptorType):
+        return slot.__set__
+    return lambda made, item: object.__setattr__(made, name, item)

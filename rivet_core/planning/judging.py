@@ -20,6 +20,7 @@ from rivet_core.planning.judge import (
 )
 from rivet_core.planning.ranges import cursor_ref
 from rivet_core.plugins import Registry
+from rivet_core.plugins.limit import alarms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +42,10 @@ def judge_all(exports: Sequence[ExportFacts], config: CampaignConfig, registry: 
         base=config.base,
     )
     verdicts = []
-    for facts in exports:
-        seen = _with_cursor(facts, registry, settings.clock)
-        verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings)))
+    with alarms():
+        for facts in exports:
+            seen = _with_cursor(facts, registry, settings.clock)
+            verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings)))
     return verdicts
 
 

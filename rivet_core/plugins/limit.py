@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,16 +24,42 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     Signals reach the main thread only: elsewhere nothing is interrupted, and whoever measures notices afterwards.
     """
+    with alarms() as ready:
+        if not ready:
+            yield
+            return
+        left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, left, again)
+
+
+_listening = False
+
+
+@contextmanager
+def alarms() -> Iterator[bool]:
+    """Take over the timer signal for the body, for many limits one after the other; yield whether limits work here."""
+    global _listening
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield False
         return
+    if _listening:
+        yield True
+        return
+    # Whoever runs us may have an alarm of its own: it rings afterwards.
+    theirs, again = signal.setitimer(signal.ITIMER_REAL, 0)
+    began = time.monotonic()
     before = signal.signal(signal.SIGALRM, _interrupt)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
+    _listening = True
     try:
-        yield
+        yield True
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _listening = False
         signal.signal(signal.SIGALRM, before)
+        if theirs:
+            signal.setitimer(signal.ITIMER_REAL, max(theirs - (time.monotonic() - began), 1e-3), again)
 
 
 def _interrupt(number: int, frame: object) -> None:
