@@ -10,6 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from rivet_pgcopy._decoder import Decoder
+from rivet_pgcopy.batches import take
 from rivet_pgcopy.fields import Field
 from rivet_pgcopy.libpq import functions
 
@@ -83,14 +84,4 @@ class CopyReader:
 
     def _take(self) -> pa.RecordBatch:
         self.outside = self._decoder.outside()
-        return pa.record_batch(_Exported(self._schema.__arrow_c_schema__(), self._decoder.take()))
-
-
-class _Exported:
-    """A struct array on its way from one owner to the next."""
-
-    def __init__(self, schema: object, array: object) -> None:
-        self._capsules = schema, array
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        return self._capsules
+        return take(self._decoder, self._schema)

@@ -50,12 +50,15 @@ static bool usable(decoder *self) {
     return false;
 }
 
-/* (kind, precision, scale, element's oid), with the kind of an element above KINDS for a list of it. */
+/* Read (kind, precision, scale, whether it is a list of that, the oid of a list's elements). */
 static bool read_field(PyObject *item, column *into) {
     int kind, precision, scale, list;
     unsigned int element;
-    if (!PyArg_ParseTuple(item, "iiipI;a column is (kind, precision, scale, list, element)", &kind, &precision, &scale, &list, &element))
+    if (!PyTuple_Check(item)) {
+        PyErr_SetString(PyExc_TypeError, "a column is (kind, precision, scale, list, element)");
         return false;
+    }
+    if (!PyArg_ParseTuple(item, "iiipI", &kind, &precision, &scale, &list, &element)) return false;
     int most = kind == DECIMAL128 ? 38 : kind == DECIMAL256 ? 76 : 0;
     if (kind < 0 || kind >= LIST || precision < 0 || precision > most || scale < 0 || scale > precision) {
         PyErr_SetString(PyExc_ValueError, "no such column");
