@@ -37,7 +37,7 @@ SOURCES = Path(__file__).parent.parent / "src"
         (3802, pa.json_(pa.utf8()), b"\x01[1]", "[1]"),
         (1082, pa.date32(), struct.pack(">i", 8825), date(2024, 2, 29)),
         (1083, pa.time64("us"), struct.pack(">q", 86_399_999_999), time(23, 59, 59, 999999)),
-        (1114, pa.timestamp("us"), struct.pack(">q", -1), datetime(1999, 12, 31, 23, 59, 59, 999999)),
+        (1114, pa.timestamp("us"), struct.pack(">q", -1), datetime(1999, 12, 31, 23, 59, 59, 999999)),  # noqa: DTZ001
         (1184, pa.timestamp("us", "UTC"), struct.pack(">q", 0), datetime(2000, 1, 1, tzinfo=UTC)),
         (2950, pa.uuid(), bytes(range(16)), uuid.UUID(bytes=bytes(range(16)))),
     ],
@@ -149,9 +149,10 @@ def test_a_stream_cut_anywhere_inside_a_message_is_an_error():
 )
 def test_a_stream_that_is_none_is_refused_and_stays_refused(messages, words):
     decoder = decoder_for([INT4, TEXT])
+    for message in messages[:-1]:
+        decoder.feed(message)
     with pytest.raises(DecodeError, match=words):
-        for message in messages:
-            decoder.feed(message)
+        decoder.feed(messages[-1])
     for call in (lambda: decoder.feed(TRAILER), decoder.take, decoder.outside, lambda: decoder.drain(1, 1, 1)):
         with pytest.raises(RuntimeError, match="met an error"):
             call()
@@ -178,9 +179,17 @@ def test_values_that_no_server_sends_name_their_column(oid, arrow, sent):
 
 @pytest.mark.parametrize(
     "record",
-    [(-1, 0, 0, False, 0), (13, 0, 0, False, 0), (99, 0, 0, True, 1), (8, 39, 0, False, 0), (9, 77, 0, False, 0), (8, 5, 6, False, 0),
-     (8, 5, -1, False, 0), (1, 1, 0, False, 0)],
-)  # fmt: skip
+    [
+        (-1, 0, 0, False, 0),
+        (13, 0, 0, False, 0),
+        (99, 0, 0, True, 1),
+        (8, 39, 0, False, 0),
+        (9, 77, 0, False, 0),
+        (8, 5, 6, False, 0),
+        (8, 5, -1, False, 0),
+        (1, 1, 0, False, 0),
+    ],
+)
 def test_columns_that_make_no_sense_are_refused(record):
     with pytest.raises(ValueError, match="no such column"):
         Decoder((record,), NOWHERE)

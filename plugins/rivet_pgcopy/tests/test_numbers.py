@@ -82,11 +82,19 @@ def test_leading_and_trailing_groups_of_zeros_change_nothing():
 @pytest.mark.parametrize(
     "sent",
     [
-        b"", bytes(7), struct.pack(">hhHh", 1, 0, 0, 0), struct.pack(">hhHhh", 0, 0, 0, 0, 1), struct.pack(">hhHhh", 1, 0, 0, 0, 10000),
-        struct.pack(">hhHhh", 1, 0, 0, 0, -1), struct.pack(">hhHhh", 1, 0, 0x1234, 0, 1), struct.pack(">HhHh", 65535, 0, 0, 0),
-        struct.pack(">hhHhhh", 2, 0, 0, 0, 1, 10000), struct.pack(">hhHhh", 1, 32767, 0, 0, 1), struct.pack(">hhHhh", 1, -32768, 0, 0, 1),
+        b"",
+        bytes(7),
+        struct.pack(">hhHh", 1, 0, 0, 0),
+        struct.pack(">hhHhh", 0, 0, 0, 0, 1),
+        struct.pack(">hhHhh", 1, 0, 0, 0, 10000),
+        struct.pack(">hhHhh", 1, 0, 0, 0, -1),
+        struct.pack(">hhHhh", 1, 0, 0x1234, 0, 1),
+        struct.pack(">HhHh", 65535, 0, 0, 0),
+        struct.pack(">hhHhhh", 2, 0, 0, 0, 1, 10000),
+        struct.pack(">hhHhh", 1, 32767, 0, 0, 1),
+        struct.pack(">hhHhh", 1, -32768, 0, 0, 1),
     ],
-)  # fmt: skip
+)
 def test_bytes_that_are_no_numeric_are_refused(sent):
     with pytest.raises(DecodeError):
         decode([(NUMERIC, pa.decimal128(38, 10))], HEADER, row(sent))
