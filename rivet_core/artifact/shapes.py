@@ -219,6 +219,8 @@ class Estimated(Shape):
     bytes: int | None
     delta_rows: int | None
     basis: str
+    peak_memory_bytes: int | None = None
+    """What it takes at most while it runs, besides what the process takes, for rows of the average width."""
 
 
 class CursorPlan(Shape):

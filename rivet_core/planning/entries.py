@@ -22,6 +22,7 @@ from rivet_core.artifact.model import (
 )
 from rivet_core.artifact.spec import spec_to_json
 from rivet_core.facts import Evidence, ExportSpec, Fidelity, Json, Mark, Mode, Reason, TableFacts, Tier, Unit
+from rivet_core.facts.memory import peak_memory
 from rivet_core.planning.campaign import Judged
 from rivet_core.planning.survey import Subject
 from rivet_core.scheduling.deadlines import DEFAULT_WINDOW, WINDOW_KEY
@@ -70,6 +71,7 @@ def planned_entry(
             bytes=judgement.estimated_bytes,
             delta_rows=judgement.delta_rows,
             basis=judgement.basis,
+            peak_memory_bytes=peak_memory(spec, row_bytes=_row_bytes(item), connections=item.connections),
         ),
         cursor=_cursor(item, shown),
         reasons=tuple([plan_reason(reason, shown) for reason in judgement.reasons]),
@@ -81,6 +83,12 @@ def planned_entry(
         units=tuple(_unit(unit) for unit in facts.units),
         cursor_snapshot=tuple(_mark(mark) for mark in facts.committed),
     )
+
+
+def _row_bytes(item: Judged) -> int:
+    """Return how wide a row is on average; statistics and sizes may know only what is left of it after compression."""
+    rows, size = item.judgement.estimated_rows, item.judgement.estimated_bytes
+    return max(round(item.facts.table.avg_width or 0), (size or 0) // rows if rows else 0)
 
 
 def unplannable_entry(subject: Subject, *, secrets: Mapping[str, Json] | None = None) -> ExportPlan:

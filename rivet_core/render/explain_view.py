@@ -47,6 +47,8 @@ def _reading(export: ExportPlan) -> list[str]:
             f"{count(export.estimated.delta_rows)} new rows" if export.estimated.delta_rows is not None else "",
         ]
         lines.append(f"  holds     {', '.join(text for text in known if text) or 'unknown'} ({export.estimated.basis})")
+        if export.estimated.peak_memory_bytes is not None:
+            lines.append(f"  memory    {size(export.estimated.peak_memory_bytes)} at most")
     if export.cursor is not None:
         lines.append(f"  cursor    {export.cursor.quality}: {', '.join(export.cursor.columns) or 'none'}; {export.cursor.why}")
     if export.predicted_seconds is not None:

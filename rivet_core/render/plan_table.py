@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rivet_core.artifact.model import ExportPlan, Plan, PlanReason
+from rivet_core.facts.memory import PROCESS_BYTES
 from rivet_core.render.columns import align, clip
 from rivet_core.render.quantities import count, moment, seconds, size, span
 
@@ -133,7 +134,17 @@ def _bound(plan: Plan) -> list[str]:
         f"({basis.measured} measured, {basis.estimated} estimated, {basis.unknown} unknown)",
     ]
     lines += [f"wave {wave.wave:<8}{len(wave.exports)} exports, {seconds(wave.predicted_seconds)}" for wave in campaign.waves]
+    lines += _memory(plan)
     lines.append(f"free waves   {campaign.free_waves} (so many barriers cost nothing)")
     helpful = [item for item in campaign.what_ifs if item.lower_bound_seconds < 0.99 * campaign.lower_bound.seconds]
     lines += [f"what if      {item.change}: lower bound {seconds(item.lower_bound_seconds)}" for item in helpful]
     return lines
+
+
+def _memory(plan: Plan) -> list[str]:
+    """Return what the process takes at most: the exports that take most, as many as there are workers, at the same time."""
+    workers = plan.campaign.policy.workers
+    peaks = sorted(((export.estimated.peak_memory_bytes or 0) if export.estimated else 0) for export in plan.exports)
+    if not peaks or not peaks[-1]:
+        return []
+    return [f"memory       {size(PROCESS_BYTES + sum(peaks[-workers:]))} at most, when the largest run at once"]

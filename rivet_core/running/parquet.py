@@ -12,12 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rivet_core.facts import ExportSpec
+from rivet_core.facts.memory import SINK_BYTES
 from rivet_core.running.statistics import ColumnStatistics
 from rivet_core.stores import Part
-
-ROW_GROUP_BYTES = 32 << 20
-"""Arrow bytes of one row group; what a writer holds besides one encoded group."""
-SINK_BUFFER = 1 << 20
 
 
 class ParquetFile:
@@ -28,7 +25,7 @@ class ParquetFile:
         self._schema = schema
         self._footer: list[Any] = []
         self._statistics = ColumnStatistics(schema, bounds=False)
-        self._sink = pa.BufferedOutputStream(pa.PythonFile(_Sink(part), mode="w"), SINK_BUFFER)
+        self._sink = pa.BufferedOutputStream(pa.PythonFile(_Sink(part), mode="w"), SINK_BYTES)
         dictionary, delta = encodings(schema)
         codec, level = compression(spec)
         self._writer = pq.ParquetWriter(
@@ -122,24 +119,6 @@ def compression(spec: ExportSpec) -> tuple[str, int | None]:
     if spec.compression_profile in profiles and level is None and codec == "zstd":
         codec, level = profiles[spec.compression_profile]
     return codec, level if codec in ("zstd", "gzip") else None
-
-
-def group_limits(spec: ExportSpec) -> tuple[int, int | None]:
-    """Return the bytes, and where asked the rows, at which a row group is full."""
-    mib = 1 << 20
-    size = int(_number(spec, "target_row_group_mb", ROW_GROUP_BYTES / mib) * mib)
-    size = min(size, int(_number(spec, "max_row_group_mb", size / mib) * mib))
-    if spec.max_file_size:
-        # A file is closed when one more group like the last would pass its limit, so a group must be a fraction of it.
-        size = min(size, max(mib // 16, spec.max_file_size // 4))
-    rows = spec.parquet.get("row_group_rows")
-    fixed = spec.parquet.get("row_group_strategy") in (None, "fixed_rows") and isinstance(rows, int)
-    return max(1, size), int(str(rows)) if fixed else None
-
-
-def _number(spec: ExportSpec, key: str, default: float) -> float:
-    value = spec.parquet.get(key)
-    return float(value) if isinstance(value, int | float) and value else default
 
 
 def _plain(kind: pa.DataType) -> bool:

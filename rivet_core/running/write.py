@@ -14,22 +14,14 @@ from typing import Protocol
 import pyarrow as pa
 
 from rivet_core.facts import ExportSpec
+from rivet_core.facts.memory import MAX_HELD_BYTES, MAX_OPEN_PARTITIONS, QUEUE_BYTES, group_limits
 from rivet_core.running import faults
 from rivet_core.running.columns import Partitioner
 from rivet_core.running.csvtext import CsvFile
-from rivet_core.running.parquet import ParquetFile, group_limits
+from rivet_core.running.parquet import ParquetFile
 from rivet_core.running.statistics import ColumnStatistics
 from rivet_core.state import PartRecord
 from rivet_core.stores import Part, Store
-
-QUEUE_BYTES = 32 << 20
-"""Arrow bytes that may wait for the encoder; one batch may always wait, however large."""
-
-MAX_OPEN_PARTITIONS = 128
-"""Partitions of one unit that are written side by side; beyond it the fullest one is closed and continued in a new part."""
-
-MAX_HELD_BYTES = 256 << 20
-"""Arrow bytes that one unit's open partitions hold back together for their row groups; beyond it the largest is written out."""
 
 
 class PartFile(Protocol):

@@ -16,10 +16,11 @@ import xxhash
 from fsspec.spec import AbstractBufferedFile
 
 from rivet_core.errors import DestinationError
+from rivet_core.facts.memory import PIECE_BYTES
 from rivet_core.stores.faults import destination_error
 from rivet_core.stores.store import Part, retried
 
-BLOCK = 16 << 20
+BLOCK = PIECE_BYTES
 """Bytes held before a file becomes a multipart upload, and the size of its pieces (S3 asks for at least 5 MiB)."""
 
 

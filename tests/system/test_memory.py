@@ -1,0 +1,88 @@
+"""A process stays under the figure that its plan printed, however wide the rows are."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rivet_core.testing.postgres_database import PostgresDatabase
+from rivet_core.testing.project import Project
+
+MIB = 1 << 20
+ROWS = 32
+CONFIG = """
+    source: {type: postgres, url_env: SHOP_URL, source_group: shop}
+    destination: {type: local, path: out}
+    source_groups: {shop: {max_connections: 2, max_heavy: 2}}
+    planning: {workers: 2}
+    exports:
+"""
+
+
+@pytest.fixture
+def wide(postgres: PostgresDatabase, rivet: Project) -> Project:
+    """Two tables whose rows hold 5 MB each that do not compress."""
+    with postgres.connect(admin=True) as connection:
+        for table in ("a", "b"):
+            connection.execute(f"CREATE TABLE {table} (id bigint PRIMARY KEY, body bytea)")
+            connection.execute(f"ALTER TABLE {table} ALTER body SET STORAGE EXTERNAL")
+            connection.execute(
+                f"INSERT INTO {table} SELECT 1, decode(string_agg(md5(random()::text || i), ''), 'hex') "
+                "FROM generate_series(1, 312500) i"
+            )
+            for more in (1, 2, 4, 8, 16):
+                connection.execute(f"INSERT INTO {table} SELECT id + {more}, body FROM {table}")
+            connection.execute(f"GRANT SELECT ON {table} TO PUBLIC; ANALYZE {table}")
+    rivet.environ["SHOP_URL"] = postgres.url
+    return rivet
+
+
+def resident(project: Project, *arguments: str) -> int:
+    """Run a command and return the largest resident size of its process, as the kernel counts it, in bytes."""
+    command = [sys.executable, "-m", "rivet_core.cli", *arguments]
+    with (project.path / "printed").open("wb") as printed:
+        process = subprocess.Popen(
+            command, cwd=project.path, env={**os.environ, **project.environ}, stdout=printed, stderr=subprocess.STDOUT
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, (project.path / "printed").read_text()
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def figure(text: str, pattern: str) -> float:
+    found = re.search(pattern + r" +([0-9.]+) (MiB|GiB) at most", text)
+    assert found, text
+    return float(found[1]) * MIB * (1024 if found[2] == "GiB" else 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", ["balanced", "fast"])
+@pytest.mark.parametrize(
+    "exports",
+    [
+        pytest.param(["{name: a, table: a}", "{name: b, table: b}"], id="two exports"),
+        pytest.param(["{name: a, table: a, mode: chunked, chunk_column: id, chunk_count: 4, parallel: 2}"], id="two units"),
+    ],
+)
+def test_rows_of_5_mb_stay_under_the_printed_figure(wide: Project, exports: list[str], profile: str) -> None:
+    wide.config(
+        CONFIG + "".join(f"      - {export}\n" for export in exports) + f"    defaults: {{tuning: {{profile: {profile}}}}}\n"
+    )
+    shown = wide.run("plan", "-o", "plan.json").assert_done().stdout
+    printed = figure(shown, "memory")
+    explained = sum(
+        figure(wide.run("explain", name, "--plan", "plan.json").assert_done().stdout, "memory")
+        for name in ("a", "b")[: len(exports)]
+    )
+    assert explained < printed < explained + 256 * MIB, "the process and its exports"
+    used = resident(wide, "apply", "plan.json")
+    written = sum(path.stat().st_size for path in Path(wide.path / "out").rglob("*.parquet"))
+    assert written > len(exports) * ROWS * 4_900_000
+    assert printed / 3 < used < printed, f"{used / MIB:.0f} MiB used, {printed / MIB:.0f} MiB printed"
+    print(f"{used / MIB:.0f} MiB used, {printed / MIB:.0f} MiB printed")
