@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,11 +23,15 @@ TEMPORARY = ".tmp"
 
 
 class LocalPart(Part):
-    """A temporary file beside its final name. Named after the key: a retried unit overwrites its own leftovers."""
+    """A temporary file beside its final name. Named after the key: a retried unit overwrites its own leftovers.
 
-    def __init__(self, key: str, path: Path) -> None:
+    `dropped` is called when it was given up: its directory may be empty then.
+    """
+
+    def __init__(self, key: str, path: Path, dropped: Callable[[Path], None]) -> None:
         super().__init__(key, str(path))
         self._path = path
+        self._dropped = dropped
         self._temporary = path.with_name(f".{path.name}{TEMPORARY}")
         try:
             self._descriptor = os.open(
@@ -54,6 +58,7 @@ class LocalPart(Part):
         self._descriptor = -1
         with contextlib.suppress(OSError):
             self._temporary.unlink()
+        self._dropped(self._path.parent)
 
 
 class LocalStore(Store):
@@ -64,6 +69,8 @@ class LocalStore(Store):
         self._root = Path(target.root)
         self._changed: set[Path] = set()
         self._lock = threading.Lock()
+        self._folders = threading.Lock()
+        """Held between making a directory and putting a file into it, and while empty ones are taken away."""
 
     def _make(self, folder: Path) -> None:
         """Create a directory, remembering the parents that have a new name to be synced."""
@@ -80,11 +87,12 @@ class LocalStore(Store):
     def write(self, key: str) -> Part:
         """Start a file in its final directory, under a temporary name."""
         path = self._path(key)
-        try:
-            self._make(path.parent)
-        except OSError as error:
-            raise destination_error(error, str(path), "write") from error
-        return LocalPart(key, path)
+        with self._folders:
+            try:
+                self._make(path.parent)
+            except OSError as error:
+                raise destination_error(error, str(path), "write") from error
+            return LocalPart(key, path, self._prune)
 
     def check(self) -> None:
         """Create the root if need be, and a file in it."""
@@ -132,7 +140,7 @@ class LocalStore(Store):
                         hint="let the other run finish, then start again",
                         code="replaced",
                     )
-                with LocalPart(key, path) as part:
+                with LocalPart(key, path, lambda folder: None) as part:  # another may wait for the lock of this directory
                     part.write(data)
                     part.commit()
                 self.sync(key.rpartition("/")[0] or key)
@@ -192,14 +200,18 @@ class LocalStore(Store):
             path.unlink(missing_ok=True)
         except OSError as error:
             raise destination_error(error, str(path), "delete") from error
-        # Directories that became empty go too, never the root.
-        for folder in path.parents:
-            if folder == self._root or not folder.is_relative_to(self._root):
-                return
-            try:
-                folder.rmdir()
-            except OSError:
-                return
+        self._prune(path.parent)
+
+    def _prune(self, folder: Path) -> None:
+        """Take away directories that became empty, never the root."""
+        with self._folders:
+            for place in (folder, *folder.parents):
+                if place == self._root or not place.is_relative_to(self._root):
+                    return
+                try:
+                    place.rmdir()
+                except OSError:
+                    return
 
 
 def _sync(folder: Path) -> None:

@@ -82,3 +82,33 @@ def test_of_many_writers_one_replaces(local, tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(write, range(16))) == 1
+
+
+def test_a_file_that_is_given_up_takes_its_empty_directories_along(local, tmp_path):
+    local.put("orders/_rivet/current.json", b"{}")
+    with local.write("orders/run=2/part-0.parquet") as part:
+        part.write(b"x")
+    with local.write("new/run=1/part-0.parquet"), local.write("new/run=1/part-1.parquet") as other:
+        other.commit()
+    assert sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*")) == [
+        "new",
+        "new/run=1",
+        "new/run=1/part-1.parquet",
+        "orders",
+        "orders/_rivet",
+        "orders/_rivet/current.json",
+    ]
+
+
+def test_files_of_one_directory_are_begun_and_given_up_at_once(local):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def write(number):
+        with local.write(f"run=1/part-{number}") as part:
+            part.write(b"x")
+            if number % 10 == 0:
+                part.commit()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(800)))
+    assert len(local.files("run=1")) == 80
