@@ -16,7 +16,6 @@ from rivet_core.facts import Mark, RunFact
 from rivet_core.planning.inspect import SourceView
 from rivet_core.planning.snapshots import Kept, read_snapshots, slot_for, snapshot_data
 from rivet_core.references import locate_state, resolve_text
-from rivet_core.state import open_state, read_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +36,12 @@ class Memory:
 
 def remember(config: CampaignConfig) -> Memory:
     """Read the state, which may not exist."""
-    with read_state(resolve_text(config.state_url, base=config.base), base=config.base) as state:
+    url = resolve_text(config.state_url, base=config.base)
+    if (file := _file(url, config.base)) is not None and not file.exists():
+        return Memory(cursors={}, histories={}, columns={}, snapshots=dict.fromkeys(config.sources, ()))
+    from rivet_core.state import read_state
+
+    with read_state(url, base=config.base) as state:
         return Memory(
             cursors=state.cursors(),
             histories=state.histories(),
@@ -54,6 +58,8 @@ def keep_snapshots(config: CampaignConfig, memory: Memory, views: Mapping[str, S
     url = resolve_text(config.state_url, base=config.base)
     if not memory.lives or not _writable(url, config.base):
         return False
+    from rivet_core.state import open_state
+
     try:
         with open_state(url, base=config.base) as state:
             for name, view in views.items():
@@ -67,7 +73,11 @@ def keep_snapshots(config: CampaignConfig, memory: Memory, views: Mapping[str, S
 
 def _writable(url: str, base: Path) -> bool:
     """Whether the file of a SQLite state and its directory, where the log goes, can be written to; a server says so itself."""
+    path = _file(url, base)
+    return path is None or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def _file(url: str, base: Path) -> Path | None:
+    """Return the file of a SQLite state, `None` for a server."""
     scheme, _, path = locate_state(url, base).partition("sqlite:///")
-    if scheme:
-        return True
-    return os.access(path, os.W_OK) and os.access(Path(path).parent, os.W_OK)
+    return None if scheme else Path(path)
