@@ -86,10 +86,5 @@ def wait_for(process: subprocess.Popen[str], kind: str, times: int = 1) -> None:
     raise AssertionError(f"{kind} never came: {process.communicate()}")
 
 
-def sessions(postgres: PostgresDatabase) -> int:
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'rivet/%'"
-    return int(postgres.execute(query, admin=True)[0][0])
-
-
 def parts(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (root / "out" / "orders").rglob("part-*")}

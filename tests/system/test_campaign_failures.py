@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import sqlite3
 import time
 from contextlib import closing
@@ -11,25 +10,15 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-import yaml
 
-from rivet_core.artifact import read_plan
 from rivet_core.running import RunEvent
 from rivet_core.running.retry import BASE_SECONDS
 from rivet_core.testing.postgres_database import PostgresDatabase
 from rivet_core.testing.postgres_log import PostgresLog
-from rivet_core.testing.project import Project
 from rivet_core.testing.proxy import FaultProxy
-from tests.system.campaigns import Campaign, counts, fill, parts, sessions, table, wait_for
+from tests.system.campaigns import Campaign, counts, fill, table, wait_for
 
 SLOW = {"name": "slow", "query": "SELECT 1 AS a, pg_sleep(60)::text AS b"}
-CHUNKED = {
-    "name": "orders",
-    "table": "public.orders",
-    "mode": "chunked",
-    "chunk_size": 1000,
-    "tuning": {"throttle_ms": 700},
-}
 
 
 @pytest.mark.s3
@@ -168,37 +157,6 @@ def test_dependants_are_skipped_and_another_source_goes_on(shop: Campaign, postg
     assert by_name["report"][0] == "skipped"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_whatever_ends_it_resume_reads_only_what_is_missing(
-    shop: Campaign, postgres: PostgresDatabase, number: signal.Signals
-) -> None:
-    postgres.execute("CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
-    postgres.execute("INSERT INTO orders SELECT g, 'note ' || g FROM generate_series(1, 4000) g")
-    postgres.execute("ANALYZE orders")
-    shop.config(CHUNKED, {**SLOW, "query": SLOW["query"].replace("60", "20")}, planning={"workers": 2})
-    plan = shop.plan_file()
-    process = shop.project.start("apply", plan, "--events")
-    wait_for(process, "unit_done", times=2)
-    process.send_signal(number)
-    began = time.monotonic()
-    if number != signal.SIGKILL:
-        while sessions(postgres) and time.monotonic() - began < 5:
-            time.sleep(0.05)
-        assert sessions(postgres) == 0
-    process.communicate(timeout=60)
-    assert process.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGKILL: -9}[number]
-    done = parts(shop.project.path)
-    assert 2 <= len(done) < 4
-
-    log = postgres.log.mark()
-    (export,) = shop.apply(read_plan(plan), resume=True, exports=("orders",)).exports
-    assert (export.status, export.rows, export.resumed_units) == ("done", 4000, len(done))
-    reads = [sql for sql in log.statements() if "COPY" in sql and '"orders"' in sql]
-    assert len(reads) == 4 - len(done), reads
-    after = parts(shop.project.path)
-    assert {name: after[name] for name in done} == done
-
-
 def test_m11_a_second_instance_is_busy_and_a_dead_one_is_named(shop: Campaign, postgres: PostgresDatabase) -> None:
     shop.config(SLOW, source_groups={"g": {"max_connections": 1}})
     plan = shop.plan_file()
@@ -214,29 +172,3 @@ def test_m11_a_second_instance_is_busy_and_a_dead_one_is_named(shop: Campaign, p
     shop.config({**SLOW, "query": "SELECT 1 AS a"})
     third = shop.project.run("run").assert_done()
     assert f"took over the stale lease of process {first.pid}" in third.stderr
-
-
-def test_sigterm_leaves_no_statement_running_at_mariadb(rivet: Project, mysql: Any) -> None:
-    rivet.environ["CRM_URL"] = mysql.url
-    mysql.execute("CREATE TABLE naps (id int PRIMARY KEY)")
-    mysql.execute("INSERT INTO naps VALUES (60)")
-    exports = [{"name": "slow", "query": "SELECT id, sleep(id) AS b FROM naps"}]
-    data = {
-        "source": {"type": "mysql", "url_env": "CRM_URL"},
-        "destination": {"type": "local", "path": "out"},
-        "exports": exports,
-    }
-    rivet.write("rivet.yaml", yaml.safe_dump(data))
-    process = rivet.start("apply", "rivet.yaml", "--events")
-    wait_for(process, "export_started")
-    time.sleep(0.3)
-    process.send_signal(signal.SIGTERM)
-    began = time.monotonic()
-    query = (
-        "SELECT count(*) FROM information_schema.processlist WHERE info LIKE %s AND command = 'Query' AND id <> connection_id()"
-    )
-    while mysql.execute(query, ["%sleep(%"], admin=True)[0][0] and time.monotonic() - began < 5:
-        time.sleep(0.05)
-    assert mysql.execute(query, ["%sleep(%"], admin=True)[0][0] == 0
-    process.communicate(timeout=30)
-    assert process.returncode == 143

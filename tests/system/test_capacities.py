@@ -147,19 +147,20 @@ def test_m08_a_table_that_somebody_locked_is_named_by_the_watchdog(
     assert "t1, t2 wait for 1 connection of group g, out of 1: t0 has 1" in stalled["lines"]
 
 
-def test_m07_two_processes_on_one_group_stay_under_its_cap(rivet: Project, postgres: PostgresDatabase, role: str) -> None:
+def test_m07_four_processes_on_one_group_stay_under_its_cap(rivet: Project, postgres: PostgresDatabase, role: str) -> None:
+    """Four configs for one server, each with the same cap of its group; they share the state, and so the connections."""
     fill(postgres, 8)
     rivet.environ["SHOP_URL"] = role
     state = "state: {url: 'sqlite:///state.db'}\n"
-    rivet.write("one.yaml", state + chunked(4, 2))
-    rivet.write("two.yaml", state + chunked(4, 2, first=4))
-    for name in ("one", "two"):
+    names = ("one", "two", "three", "four")
+    for place, name in enumerate(names):
+        rivet.write(f"{name}.yaml", state + chunked(2, 3, first=2 * place))
         rivet.run("plan", "-c", f"{name}.yaml", "-o", f"{name}.json").assert_done()
     with Sampler.watching(postgres) as seen:
-        processes = [rivet.start("apply", f"{name}.json", "--json") for name in ("one", "two")]
+        processes = [rivet.start("apply", f"{name}.json", "--json") for name in names]
         ended = [process.communicate(timeout=60) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], ended
-    assert seen.peak == 2
+    assert [process.returncode for process in processes] == [0] * 4, ended
+    assert seen.peak == 3
 
 
 def test_a_consistent_snapshot_beyond_the_cap_is_refused_and_does_not_hang(

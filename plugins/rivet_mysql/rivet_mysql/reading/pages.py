@@ -33,4 +33,4 @@ class Pacer:
 
     def pause(self, seconds: float) -> float:
         """Return how long to leave the server alone after a page of `seconds`."""
-        return seconds * self._tuning.pause_share
+        return seconds * self._tuning.pause_share + self._tuning.pause_seconds
