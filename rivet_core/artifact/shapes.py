@@ -16,7 +16,7 @@ _set = object.__setattr__
 class Shape(BaseModel):
     """Base of every object in the plan."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     _names: ClassVar[set[str]]
 
     @classmethod
