@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,23 +31,22 @@ def run_plan(plan: Plan, registry: Registry, options: ApplyOptions, out: Output,
 
     if any(_goes_to_stdout(item.spec) for item in plan.exports if not options.exports or item.name in options.exports):
         claim_stdout()
-    if events:
-        return apply_plan(plan, registry, options, _print_event)
-    if out.quiet or out.machine:
-        return apply_plan(plan, registry, options, _warnings_only(out))
-    if os.isatty(2) and colours(2):
-        with LiveView(plan) as view:
-            return apply_plan(plan, registry, options, view)
-    return apply_plan(plan, registry, options, PlainView(out.note, verbose=out.verbose))
+    data = sys.stdout
+    # What plugins print while they work must not end up among the data.
+    with contextlib.redirect_stdout(sys.stderr):
+        if events:
+            return apply_plan(plan, registry, options, lambda event: typer.echo(json_text(event.as_dict()), file=data))
+        if out.quiet or out.machine:
+            return apply_plan(plan, registry, options, _warnings_only(out))
+        if os.isatty(2) and colours(2):
+            with LiveView(plan) as view:
+                return apply_plan(plan, registry, options, view)
+        return apply_plan(plan, registry, options, PlainView(out.note, verbose=out.verbose))
 
 
 def _goes_to_stdout(spec: Mapping[str, Any]) -> bool:
     destination = spec.get("destination")
     return isinstance(destination, dict) and destination.get("type") == "stdout"
-
-
-def _print_event(event: RunEvent) -> None:
-    typer.echo(json_text(event.as_dict()))
 
 
 def _warnings_only(out: Output) -> Sink:
@@ -54,6 +55,8 @@ def _warnings_only(out: Output) -> Sink:
     def show(event: RunEvent) -> None:
         if event.kind == "warning":
             out.warn(f"{event.export + ': ' if event.export else ''}{event.data.get('message', '')}")
+        elif event.kind in ("paused", "resumed"):
+            out.warn(str(event.data.get("message", "")))
         elif event.kind == "stalled":
             out.warn(stalled_text(event.data, "; "))
 

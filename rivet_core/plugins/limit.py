@@ -5,8 +5,11 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 SECONDS = 10.0
 """What a plugin may take, for one load or in all for one plan."""
@@ -60,6 +63,33 @@ def alarms() -> Iterator[bool]:
         signal.signal(signal.SIGALRM, before)
         if theirs:
             signal.setitimer(signal.ITIMER_REAL, max(theirs - (time.monotonic() - began), 1e-3), again)
+
+
+def call_within(seconds: float, call: Callable[[], Result]) -> Result:
+    """Return what `call` returns. Raises `Overdue` after so many seconds, on any thread.
+
+    What does not come back on a thread that no signal reaches is left behind on one of its own.
+    """
+    if threading.current_thread() is threading.main_thread():
+        with time_limit(seconds):
+            return call()
+    answer: list[Result] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            answer.append(call())
+        except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
+            failure.append(error)
+
+    thread = threading.Thread(target=work, name="rivet-plugin", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failure:
+        raise failure[0]
+    if not answer:
+        raise Overdue
+    return answer[0]
 
 
 def _interrupt(number: int, frame: object) -> None:

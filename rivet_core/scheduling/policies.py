@@ -12,7 +12,7 @@ from typing import Any
 from rivet_core.api import Ref, SchedulingPolicy
 from rivet_core.errors import PluginError
 from rivet_core.facts import Capacities, Job, PoolState
-from rivet_core.plugins.limit import SECONDS, Overdue, time_limit
+from rivet_core.plugins.limit import SECONDS, Overdue, call_within
 
 MAX_MESSAGES = 20
 """Violations beyond this many different ones are counted but not worded."""
@@ -70,8 +70,7 @@ class PolicyGuard:
     def _ask(self, what: str, call: Callable[[], Any]) -> tuple[bool, Any]:
         """Return whether the policy answered, and what. A foreign one may do anything; the campaign goes on without it."""
         try:
-            with time_limit(SECONDS):
-                return True, call()
+            return True, call_within(SECONDS, call)
         except KeyboardInterrupt:
             raise
         except Overdue:

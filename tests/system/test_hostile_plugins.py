@@ -1,0 +1,356 @@
+"""Plugins that mean harm or know no better: each is one named status, reason or exit 3; core's results stay as they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+import textwrap
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rivet_core.cli.boundary import run
+from rivet_core.planning.guard import RuleClock
+from rivet_core.plugins import limit
+from rivet_core.testing.project import Project
+
+CONFIG = """
+source: {type: sqlite, path: shop.db}
+destination: {type: local, path: out}
+exports:
+  - {name: orders, table: orders}
+  - {name: notes, table: notes, mode: incremental, cursor_column: id}
+"""
+HOOK = """
+from rivet_core.api import CursorClassifier, DestinationSpec, PlanRenderer, ReasonEmitter, SchedulingPolicy, ScoringRule, hookimpl
+from rivet_core.facts import Dimension, Evidence, Reason, ReasonKind
+
+def reason(points=1, code="X-evil-1", **more):
+    evidence = (Evidence(signal="s", value=1, unit="", source="x", observed_at=None, quality=50),)
+    return Reason(code=code, kind=ReasonKind.MODIFIER, message="m", dimension=Dimension.RISK, points=points, evidence=evidence, **more)
+"""
+RULE = """
+@hookimpl
+def rivet_scoring_rules():
+    return [ScoringRule(name="evil", summary="s", codes=("X-evil-1",), dimension="risk", score=score)]
+
+def score(facts, options):
+{body}
+"""
+
+Install = Callable[..., None]
+
+
+def dist(site: Path, name: str, code: str) -> None:
+    """Write a distribution with the entry point `name` into `site`."""
+    (site / f"{name}_plugin.py").write_text(HOOK + textwrap.dedent(code))
+    info = site / f"rivet_{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: rivet-{name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[rivet.v1]\n{name} = {name}_plugin\n")
+
+
+def rule(body: str) -> str:
+    return RULE.format(body=textwrap.indent(textwrap.dedent(body), "    "))
+
+
+class Shop:
+    """A shop in a directory, the command line in this process, and a place for distributions."""
+
+    def __init__(self, root: Path, capfd: pytest.CaptureFixture[str], site: Path) -> None:
+        self.root, self.site = root, site
+        self._capfd = capfd
+        self.installed: list[str] = []
+        with closing(sqlite3.connect(root / "shop.db")) as database:
+            for name in ("orders", "notes"):
+                database.execute(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, v TEXT)")
+                database.executemany(f"INSERT INTO {name} (v) VALUES (?)", [("x",)] * 100)
+            database.commit()
+        (root / "rivet.yaml").write_text(CONFIG)
+
+    def install(self, code: str, name: str = "evil") -> None:
+        dist(self.site, name, code)
+        self.installed.append(f"{name}_plugin")
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        for name in self.installed:
+            sys.modules.pop(name, None)
+        self._capfd.readouterr()
+        code = run(list(arguments))
+        out, err = self._capfd.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    def plan(self) -> dict[str, Any]:
+        code, out, err = self.run("plan", "--json", "--refresh")
+        assert code == 0, err
+        plan: dict[str, Any] = json.loads(out)
+        return plan
+
+    def statuses(self) -> dict[str, str]:
+        plugins = json.loads(self.run("plugins", "list", "--json")[1])["plugins"]
+        return {plugin["name"]: plugin["status"] for plugin in plugins}
+
+
+@pytest.fixture
+def shop(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shop:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return Shop(tmp_path, capfd, site)
+
+
+def core_part(plan: dict[str, Any]) -> bytes:
+    """What core found, as bytes: without time stamps, ids and what the plugin under test said about itself."""
+    kept = {key: plan[key] for key in ("exports", "campaign", "source_groups", "config", "fail_fast")}
+    for export in kept["exports"]:
+        export["reasons"] = [one for one in export["reasons"] if one["provider"] != "evil"]
+        export["predicted_seconds"] = None
+    kept["campaign"]["reasons"] = [one for one in kept["campaign"]["reasons"] if one["provider"] != "evil"]
+    return without_times(json.dumps(kept, sort_keys=True)).encode()
+
+
+def without_times(text: str) -> str:
+    import re
+
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "T", text)
+
+
+RULES = {
+    "raises": ("raise ValueError('x')", "raised ValueError"),
+    "raises what is no Exception": ("class Odd(BaseException): pass\nraise Odd", "raised Odd"),
+    "leaves": ("raise SystemExit(0)", "raised SystemExit"),
+    "None": ("return None", "returned NoneType"),
+    "a number": ("return 7", "returned int"),
+    "a text": ("return 'RV102'", "returned str"),
+    "a generator": ("return (reason() for _ in range(3))", "returned generator"),
+    "NaN": ("return [reason(float('nan'))]", "gave points as float"),
+    "10^9 points": ("return [reason(10**9)]", "asked for points out of range"),
+    "10^6 reasons": ("return [reason()] * 10**6", "returned 1000000 reasons"),
+    "a code of core": ("return [reason(code='RV102')]", "used code 'RV102'"),
+    "a dict": ("return [{'code': 'X-evil-1'}]", "returned dict where a Reason belongs"),
+    "megabytes": ("return [reason(family='x' * 10**7)]", "gave a family of more than"),
+    "endless recursion": ("return score(facts, options)", "raised RecursionError"),
+    "a lone surrogate": ("return [reason(family='\\ud800')]", "that is not valid text"),
+    "evidence of its own kind": (
+        "from dataclasses import replace\nreturn [replace(reason(), evidence=(object(),))]",
+        "gave object where Evidence belongs",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", RULES)
+def test_a_hostile_rule_is_one_reason_and_core_stays_byte_equal(shop: Shop, what: str) -> None:
+    before = core_part(shop.plan())
+    body, said = RULES[what]
+    shop.install(rule(body))
+    plan = shop.plan()
+    for export in plan["exports"]:
+        found = [one for one in export["reasons"] if one["provider"] == "evil"]
+        assert [(one["code"], one["points"]) for one in found] == [("RV890", 0)]
+        assert said in found[0]["message"]
+    assert core_part(plan) == before
+
+
+MUTATIONS = """
+for target, name, value in ((facts, "spec", None), (facts.table, "columns", ()), (facts.server, "max_connections", 1)):
+    try:
+        object.__setattr__(target, name, value)
+    except Exception:
+        pass
+try:
+    facts.table.index_for_range["id"] = False
+    facts.spec.parquet.clear()
+except Exception:
+    pass
+return []
+"""
+
+
+def test_inputs_cannot_be_mutated_for_others(shop: Shop) -> None:
+    before = core_part(shop.plan())
+    emitter = """
+    @hookimpl
+    def rivet_reason_emitters():
+        return [ReasonEmitter(name="evil", summary="s", codes=("X-evil-2",), emit=emit)]
+
+    def emit(facts):
+        object.__setattr__(facts, "exports", ())
+        object.__setattr__(facts, "lower_bound_seconds", 1e9)
+        return []
+
+    @hookimpl
+    def rivet_cursor_classifiers():
+        return [CursorClassifier(name="evil", summary="s", classify=classify)]
+
+    def classify(table, ref):
+        object.__setattr__(table, "indexes", ())
+        object.__setattr__(table, "rows", ())
+    """
+    shop.install(rule(MUTATIONS) + textwrap.dedent(emitter))
+    assert core_part(shop.plan()) == before
+
+
+def test_what_they_print_stays_out_of_the_data(shop: Shop) -> None:
+    code = (
+        "print('NOISE at import')"
+        + rule("print('NOISE in a rule')\nreturn []")
+        + textwrap.dedent("""
+    @hookimpl
+    def rivet_scheduling_policies():
+        print("NOISE in a hook")
+        return [SchedulingPolicy(name="loud", summary="s", order=order, next=choose)]
+
+    def order(jobs, capacities):
+        print("NOISE in order")
+        return [job.name for job in jobs]
+
+    def choose(state):
+        print("NOISE in next")
+        return state.heads[0].name
+    """)
+    )
+    shop.install(code)
+    status, out, err = shop.run("plan", "--json", "-o", "plan.json")
+    assert status == 0
+    assert json.loads(out)["plan_version"] == 1
+    assert "NOISE in a rule" in err
+    status, out, err = shop.run("apply", "plan.json", "--json", "--policy", "loud")
+    assert status == 0
+    assert json.loads(out)["exit_code"] == 0
+    assert "NOISE in next" in err
+    status, out, _ = shop.run("run", "--json", "--policy", "loud")
+    assert json.loads(out)["exit_code"] == status == 0
+
+
+IMPORTS = {
+    "raises at import": ("raise ValueError('no')", "ValueError: no"),
+    "raises what is no Exception": ("class Odd(BaseException): pass\nraise Odd('x')", "Odd: x"),
+    "leaves at import": ("raise SystemExit(0)", "SystemExit"),
+    "does not parse": ("def (", "SyntaxError"),
+    "raises in a hook": ("@hookimpl\ndef rivet_scoring_rules():\n    raise RuntimeError('later')", "RuntimeError: later"),
+    "None from a hook": ("@hookimpl\ndef rivet_scoring_rules():\n    return None", "returned NoneType"),
+    "a wrong record": ("@hookimpl\ndef rivet_scoring_rules():\n    return [3]", "returned a int"),
+    "one name twice": (
+        rule("return []").replace("return [Scoring", "return 2 * [Scoring"),
+        "offers evil twice",
+    ),
+    "a name of core": (rule("return []").replace('name="evil"', 'name="size"'), "is offered by core (rivet-core) and evil"),
+}
+
+
+@pytest.mark.parametrize("what", IMPORTS)
+def test_a_plugin_that_cannot_load_is_named_and_stops_planning_until_blocked(
+    shop: Shop, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = core_part(shop.plan())
+    code, said = IMPORTS[what]
+    shop.install(code)
+    assert shop.statuses()["evil"] == "broken"
+    status, out, err = shop.run("plan", "--json")
+    assert status == 3
+    assert json.loads(out)["error"]["exit_code"] == 3
+    assert "evil" in out
+    assert said in shop.run("plugins", "list")[1]
+    assert shop.run("--help")[0] == 0
+    monkeypatch.setenv("RIVET_PLUGINS_BLOCK", "evil")
+    assert core_part(shop.plan()) == before
+
+
+def test_two_plugins_of_one_record_name_are_both_named(shop: Shop) -> None:
+    shop.install(rule("return []"))
+    shop.install(rule("return []").replace("X-evil-1", "X-twin-1"), name="twin")
+    assert {name: status for name, status in shop.statuses().items() if name in ("evil", "twin")} == {
+        "evil": "broken",
+        "twin": "broken",
+    }
+    status, out, _ = shop.run("plan", "--json")
+    assert status == 3
+    assert "evil (rivet-evil) and twin (rivet-twin)" in shop.run("plugins", "list")[1]
+
+
+SLEEPERS = {
+    "sleeps": "import time\ntime.sleep(600)\nreturn []",
+    "loops": "while True: pass",
+    "sleeps and catches everything": (
+        "import time\nfor _ in range(3):\n    try:\n        time.sleep(600)\n    except BaseException: pass\nreturn []"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SLEEPERS)
+def test_a_rule_that_does_not_come_back_ends_the_plan_by_name(shop: Shop, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RuleClock.__init__, "__defaults__", (*(RuleClock.__init__.__defaults__ or ())[:1], 0.3))
+    shop.install(rule(SLEEPERS[what]))
+    status, out, _ = shop.run("plan", "--json")
+    assert status == 3
+    assert json.loads(out)["error"]["code"] == "plugin_slow"
+    assert "plugin evil took more than 0.3 s" in out
+
+
+@pytest.mark.parametrize("where", ["import time; time.sleep(600)", "@hookimpl\ndef rivet_sources():\n    while True: pass"])
+def test_a_plugin_that_does_not_finish_loading_is_broken(shop: Shop, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rivet_core.plugins.load.SECONDS", 0.3)
+    shop.install(where)
+    assert shop.statuses()["evil"] == "broken"
+    assert "it took more than 0.3 s to load" in shop.run("plugins", "list")[1]
+
+
+def test_a_policy_that_does_not_come_back_is_not_asked_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rivet_core.scheduling.policies.SECONDS", 0.3)
+    shop.install("""
+    import time
+
+    @hookimpl
+    def rivet_scheduling_policies():
+        return [SchedulingPolicy(name="asleep", summary="s", order=order, next=choose)]
+
+    def order(jobs, capacities):
+        return [job.name for job in jobs]
+
+    def choose(state):
+        time.sleep(600)
+    """)
+    status, out, _ = shop.run("apply", "rivet.yaml", "--policy", "asleep", "--json")
+    assert status == 0
+    assert [export["status"] for export in json.loads(out)["exports"]] == ["done", "done"]
+
+
+def test_a_renderer_that_raises_or_answers_nonsense_is_exit_3(shop: Shop) -> None:
+    shop.install("""
+    @hookimpl
+    def rivet_renderers():
+        return [PlanRenderer(name="bad", summary="s", media_type="text/plain", render=render)]
+
+    def render(plan):
+        raise ValueError("x")
+    """)
+    status, _, err = shop.run("plan", "--format", "bad")
+    assert status == 3
+    assert "renderer bad of rivet-evil failed" in err
+
+
+def test_the_time_limit_is_the_documented_one() -> None:
+    assert (limit.SECONDS, RuleClock().budget) == (10.0, 10.0)
+
+
+def test_the_help_imports_none_of_200_plugins(rivet: Project) -> None:
+    site = rivet.path / "site"
+    site.mkdir()
+    for number in range(200):
+        dist(site, f"p{number}", "import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch()\nraise ValueError")
+    rivet.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH", ""))))
+    for command in (["--help"], ["plan", "--help"], ["--version"]):
+        said = rivet.run(*command).assert_done()
+        assert said.seconds < 5
+        assert not list(site.glob("*.imported")), command
+    listed = rivet.run("plugins", "list", "--json").assert_done().json()["plugins"]
+    assert len([plugin for plugin in listed if plugin["status"] == "broken"]) == 200
+    assert len(list(site.glob("*.imported"))) == 200
