@@ -27,12 +27,13 @@ exports:
   - {name: notes, table: notes, mode: incremental, cursor_column: id}
 """
 HOOK = """
-from rivet_core.api import CursorClassifier, DestinationSpec, PlanRenderer, ReasonEmitter, SchedulingPolicy, ScoringRule, hookimpl
+from rivet_core.api import CursorClassifier, PlanRenderer, ReasonEmitter, SchedulingPolicy, ScoringRule, hookimpl
 from rivet_core.facts import Dimension, Evidence, Reason, ReasonKind
 
 def reason(points=1, code="X-evil-1", **more):
     evidence = (Evidence(signal="s", value=1, unit="", source="x", observed_at=None, quality=50),)
-    return Reason(code=code, kind=ReasonKind.MODIFIER, message="m", dimension=Dimension.RISK, points=points, evidence=evidence, **more)
+    more = {"kind": ReasonKind.MODIFIER, "message": "m", "dimension": Dimension.RISK, "evidence": evidence, **more}
+    return Reason(code=code, points=points, **more)
 """
 RULE = """
 @hookimpl
@@ -254,7 +255,7 @@ def test_a_plugin_that_cannot_load_is_named_and_stops_planning_until_blocked(
     code, said = IMPORTS[what]
     shop.install(code)
     assert shop.statuses()["evil"] == "broken"
-    status, out, err = shop.run("plan", "--json")
+    status, out, _ = shop.run("plan", "--json")
     assert status == 3
     assert json.loads(out)["error"]["exit_code"] == 3
     assert "evil" in out
@@ -271,8 +272,7 @@ def test_two_plugins_of_one_record_name_are_both_named(shop: Shop) -> None:
         "evil": "broken",
         "twin": "broken",
     }
-    status, out, _ = shop.run("plan", "--json")
-    assert status == 3
+    assert shop.run("plan", "--json")[0] == 3
     assert "evil (rivet-evil) and twin (rivet-twin)" in shop.run("plugins", "list")[1]
 
 
