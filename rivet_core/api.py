@@ -162,6 +162,23 @@ class RecordStream(Protocol):
         ...
 
 
+class PageGate(Protocol):
+    """Whether a source may be read on. A stream that reads in pages has an attribute `gate`, `None` until its reader sets it.
+
+    Between two pages, with no statement running, it asks `is_clear`; when not, it gives its connection back and calls `wait`,
+    which may take long (a lagging replica) and asks the source itself. What `wait` raises ends the read.
+    """
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the next page may begin at once."""
+        ...
+
+    def wait(self) -> None:
+        """Return when the next page may begin."""
+        ...
+
+
 @runtime_checkable
 class SourceSession(Protocol):
     """One open source. Reads only; usable from several threads; connections are pooled inside, at most `limit`.

@@ -117,6 +117,8 @@ class PlainView:
             return f"{name}: trying again: {data.get('error', '')}"
         if event.kind == "warning":
             return f"warning: {name + ': ' if name else ''}{data.get('message', '')}"
+        if event.kind in ("paused", "resumed"):
+            return str(data.get("message", ""))
         return stalled_text(data) if event.kind == "stalled" else ""
 
 
@@ -159,7 +161,7 @@ class LiveView:
         elif event.kind in ENDS and self._remaining is not None:
             self._remaining.ended(event.export)
         self._tally.take(event)
-        if event.kind in ("export_failed", "retry", "warning", "stalled"):
+        if event.kind in ("export_failed", "retry", "warning", "stalled", "paused", "resumed"):
             self._plain(event)
 
     def draw(self) -> RenderableType:

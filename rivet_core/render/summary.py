@@ -14,7 +14,7 @@ def summary_text(outcome: CampaignOutcome, *, width: int = 120) -> str:
     rows: list[tuple[str, ...]] = [("export", "status", "rows", "size", "files", "took", "predicted", "")]
     rows += [_row(export) for export in outcome.exports]
     lines = [clip(line, width) for line in align(rows, right=frozenset({2, 3, 4, 5, 6}))]
-    lines += ["", *(f"shared cause: {cause}" for cause in outcome.shared_causes)]
+    lines += ["", *(f"shared cause: {cause}" for cause in outcome.shared_causes), *outcome.pauses]
     parts = [f"{outcome.count(status)} {word}" for status, word in WORDS.items() if outcome.count(status)]
     rows_written = sum(export.rows for export in outcome.exports)
     size_written = sum(export.bytes for export in outcome.exports)

@@ -24,6 +24,7 @@ from rivet_core.running.extract import RunContext
 from rivet_core.running.gates import SOURCE_CHANGED, check_age, check_config, check_cursors, check_plugins, check_tiles
 from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of
 from rivet_core.running.outcome import ALREADY_DONE, FAILED, CampaignOutcome, ExportOutcome
+from rivet_core.running.pressure import Limits, Pressure
 from rivet_core.running.retry import Budget
 from rivet_core.running.signals import listening
 from rivet_core.running.stop import Stop
@@ -67,6 +68,7 @@ class _Campaign:
     warnings: list[str] = field(default_factory=list)
     shared_causes: list[str] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
+    pauses: list[str] = field(default_factory=list)
 
 
 def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink | None = None) -> CampaignOutcome:
@@ -112,6 +114,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
             budget=Budget(sum(len(task.units) for task in tasks), _at_once(plan, tasks, workers)),
             stop=stop,
             acts=acts,
+            pressure=Pressure(_limits(plan), events, stop),
             resume=options.resume,
             force=options.force,
         )
@@ -127,10 +130,19 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
             forced=(*(aged if now >= plan.expires_at else ()), *moved) if options.force else (),
             interrupted=stop.code,
             order=tuple(found.order),
+            pauses=tuple(found.pauses),
             predicted_seconds=_predicted(plan, policy.name, workers, len(tasks)),
         )
         events.emit("campaign_finished", **outcome.headline())
     return outcome
+
+
+def _limits(plan: Plan) -> dict[str, Limits]:
+    """Return what each group bears before nothing new is read from it."""
+    return {
+        name: Limits(lag_seconds=group.max_lag_seconds, lock_waits=group.max_lock_waits)
+        for name, group in plan.source_groups.items()
+    }
 
 
 def _at_once(plan: Plan, tasks: Sequence[ExportTask], workers: int) -> int:
@@ -151,14 +163,20 @@ def _run(
     base: Path,
 ) -> None:
     """Run the tasks: those that keep failing alike come last, each alone on its group."""
+    pressure = context.pressure or Pressure({}, context.events, context.stop)
     capacities = capacities_of(plan, tasks, workers)
     histories = context.state.histories(10)
     suspects = find_suspects(tasks, histories)
     turns = {task.name: suspects[task.name].turn if task.name in suspects else 0 for task in tasks}
     budget = ConnectionBudget(capacities, context.state.leases)
-    connections = Connections(plan, registry, budget, context.stop, context.acts, base=base)
+    connections = Connections(plan, registry, budget, context.stop, context.acts, pressure, base=base)
     active: list[Executor] = []
 
+    def changed() -> None:
+        for executor in list(active):
+            executor.look()
+
+    pressure.told = changed
     over = threading.Event()
 
     def stopped(name: str, code: int) -> None:
@@ -175,7 +193,7 @@ def _run(
 
     watch = watching(context.acts, context.events, waiting, stall_seconds=options.stall_seconds)
     try:
-        with listening(stopped), sharing(budget), watch, _setting(over):
+        with listening(stopped), sharing(budget), pressure.watching(connections.lend), watch, _setting(over):
             failed = connections.open(tasks) if tasks else {}
             drifted = connections.drifted(tasks)
             for source in {task.source for task in tasks if task.name in drifted and drifted[task.name].code == SOURCE_CHANGED}:
@@ -205,6 +223,7 @@ def _run(
                 found.order += executor.order
                 found.shared_causes += executor.shared_causes
     finally:
+        found.pauses += pressure.summary()
         connections.close()
 
 
@@ -260,6 +279,8 @@ _JOURNAL = frozenset(
         "export_skipped",
         "warning",
         "stalled",
+        "paused",
+        "resumed",
         "campaign_finished",
         "export_finished",
     }

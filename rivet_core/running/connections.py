@@ -18,6 +18,7 @@ from rivet_core.plugins import Registry, plugin_fault
 from rivet_core.running.budget import ConnectionBudget, Reservation
 from rivet_core.running.credentials import with_secrets
 from rivet_core.running.gates import check_source, observed
+from rivet_core.running.pressure import Pressure
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
 from rivet_core.running.watchdog import Acts
@@ -32,12 +33,23 @@ Cause = tuple[str, str]
 class Connections:
     """The open sources and destinations of one campaign. Sessions are shared by all workers."""
 
-    def __init__(self, plan: Plan, registry: Registry, budget: ConnectionBudget, stop: Stop, acts: Acts, *, base: Path) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        registry: Registry,
+        budget: ConnectionBudget,
+        stop: Stop,
+        acts: Acts,
+        pressure: Pressure,
+        *,
+        base: Path,
+    ) -> None:
         self._plan = plan
         self._registry = registry
         self._budget = budget
         self._stop = stop
         self._acts = acts
+        self._pressure = pressure
         self._base = base
         self._sessions: dict[str, SourceSession] = {}
         self._stores: dict[str, Store] = {}
@@ -121,8 +133,19 @@ class Connections:
         self._sessions[name] = session
         self._budget.join(name, session)
         with self._probing(name, tasks) as may:
-            if may:
-                session.probe()
+            facts = session.probe() if may else None
+        self._pressure.join(name, tasks[0].group, session, facts)
+
+    @contextlib.contextmanager
+    def lend(self, source: str) -> Iterator[bool]:
+        """Hold one connection of the source's group, if one is free now; yields whether."""
+        group = self._plan.sources[source].group
+        found = self._budget.reserve(f"probe:{source}:{uuid.uuid4().hex}", group, source, 1)
+        try:
+            yield isinstance(found, Reservation)
+        finally:
+            if isinstance(found, Reservation):
+                self._budget.give_back(found)
 
     @contextlib.contextmanager
     def _probing(self, source: str, tasks: Sequence[ExportTask]) -> Iterator[bool]:

@@ -19,6 +19,8 @@ KINDS = (
     "retry",
     "warning",
     "stalled",
+    "paused",
+    "resumed",
     "export_finished",
     "export_failed",
     "export_skipped",

@@ -36,6 +36,7 @@ class Executor:
         self._work = work
         self._fail_fast = fail_fast
         self._changed = threading.Condition()
+        self._held = context.pressure.why if context.pressure is not None else None
         self._breaker = Breaker()
         self._news: deque[tuple[str, str, dict[str, Json]]] = deque()
         self.outcomes: dict[str, ExportOutcome] = {}
@@ -54,7 +55,7 @@ class Executor:
 
     def start_next(self) -> Job | None:
         """Start the next job and return it, `None` while nothing may start. Workers hold the lock around it."""
-        job = None if self._context.stop.event.is_set() else self._dispatcher.claim()
+        job = None if self._context.stop.event.is_set() else self._dispatcher.claim(self._held)
         if job is not None:
             self.order.append(job.name)
         return job
@@ -75,6 +76,11 @@ class Executor:
         """Let waiting workers look again, after a stop was requested."""
         with self._changed:
             self._dispatcher.drain(self._context.stop.why or "interrupted")
+            self._changed.notify_all()
+
+    def look(self) -> None:
+        """Let waiting workers look again, after a group was paused or goes on."""
+        with self._changed:
             self._changed.notify_all()
 
     def block(self, causes: Mapping[Cause, RivetError]) -> None:
@@ -106,7 +112,7 @@ class Executor:
         if not self._changed.acquire(timeout=LOOK_SECONDS):
             return ()
         try:
-            return why_waiting(self._dispatcher)
+            return why_waiting(self._dispatcher, self._held)
         finally:
             self._changed.release()
 

@@ -22,6 +22,7 @@ from rivet_core.running.events import Events
 from rivet_core.running.gates import observed
 from rivet_core.running.manifest import Current, Manifest
 from rivet_core.running.outcome import ExportOutcome
+from rivet_core.running.pressure import Pressure, SourceGate
 from rivet_core.running.publish import Dataset
 from rivet_core.running.quality import check_quality
 from rivet_core.running.reading import UnitReader
@@ -39,7 +40,6 @@ from rivet_core.stores import ReaderGoneError, Store
 WORTH_REMEMBERING = 8 << 20
 """Bytes from which the only unit of a run is recorded before the commit; below it, reading again costs less."""
 
-
 LEASE_CHECK_SECONDS = 20.0
 """A run shorter than this cannot have lost its lease, which is stale only after 30 s."""
 
@@ -53,6 +53,7 @@ class RunContext:
     budget: Budget
     stop: Stop
     acts: Acts = field(default_factory=Acts)
+    pressure: Pressure | None = None
     resume: bool = False
     force: bool = False
 
@@ -107,7 +108,7 @@ class ExportRun:
         check_stream(task, self._dataset.store, self._units)
         self._start(cursor)
         before = self._dataset.manifest(current.members[-1]).schema if current and current.members else ()
-        append = self._appends(cursor)
+        append, pressure = self._appends(cursor), self._context.pressure
         reader = UnitReader(
             self._tolerant(current),
             self._session,
@@ -117,6 +118,7 @@ class ExportRun:
             shares=append and current is not None,
             stop=self._context.stop,
             told=lambda rows, size: self._tell("progress", rows=rows, bytes=size),
+            gate=SourceGate(pressure, task.source, task.name, self._context.acts) if pressure else None,
         )
         try:
             self._read_all(reader)

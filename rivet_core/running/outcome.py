@@ -74,6 +74,8 @@ class CampaignOutcome:
     interrupted: int = 0
     order: tuple[str, ...] = field(default=())
     """Exports in the order in which they started."""
+    pauses: tuple[str, ...] = ()
+    """Groups that were left alone for a while: why, how long, and the worst value with its limit."""
     predicted_seconds: float | None = None
     """What the plan said the whole would take; `None` when something else was run than it was said of."""
 
@@ -111,6 +113,7 @@ class CampaignOutcome:
             "exports": [export.as_dict() for export in self.exports],
             "warnings": list(self.warnings),
             "forced": list(self.forced),
+            "pauses": list(self.pauses),
             "interrupted": self.interrupted,
             "order": list(self.order),
         }

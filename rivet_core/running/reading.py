@@ -14,6 +14,7 @@ from rivet_core.errors import IntegrityError, InternalError, SourceError
 from rivet_core.facts import Mode, NullCursor, Unit, UnitKind
 from rivet_core.running.columns import AddedColumns
 from rivet_core.running.drift import check_drift, schema_json
+from rivet_core.running.pressure import SourceGate
 from rivet_core.running.quality import Uniqueness
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
@@ -43,6 +44,7 @@ class UnitReader:
         shares: bool,
         stop: Stop,
         told: Callable[[int, int], None],
+        gate: SourceGate | None = None,
     ) -> None:
         self._task = task
         self._session = session
@@ -53,7 +55,9 @@ class UnitReader:
         self._stop = stop
         self._told = told
         self._lock = threading.Lock()
-        self._halted = threading.Event()
+        self._halted = gate.halted if gate is not None else threading.Event()
+        self._gate = gate
+        self._begun = False
         self._said = 0.0
         self._rows = 0
         self._bytes = 0
@@ -72,7 +76,7 @@ class UnitReader:
     def read(self, unit: Unit) -> UnitRecord:
         """Read and write one unit."""
         self._check()
-        stream = self._session.read(self._task.reading, unit)
+        stream = self._open(unit)
         try:
             added = AddedColumns(self._task.spec, stream.schema)
             self._agree(added.schema)
@@ -85,6 +89,18 @@ class UnitReader:
         finally:
             stream.close()
         return record
+
+    def _open(self, unit: Unit) -> RecordStream:
+        """Begin when the source may be read. A shared snapshot goes on: to hold it longer would only cost the source."""
+        gate = self._gate
+        if gate is not None and not (self._begun and self._task.spec.snapshot == "consistent"):
+            gate.wait()
+            self._check()
+        self._begun = True
+        stream = self._session.read(self._task.reading, unit)
+        if gate is not None and hasattr(stream, "gate"):
+            stream.gate = gate
+        return stream
 
     def empty(self, unit: Unit) -> UnitRecord:
         """Write one file that has the columns and no rows: an export that found nothing still says what it is made of."""

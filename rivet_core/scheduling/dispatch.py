@@ -5,7 +5,7 @@ Nothing here knows threads or time: whoever uses it from several threads holds o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -133,11 +133,12 @@ class Dispatcher:
         """Return the jobs that have not started, in the policy's order."""
         return tuple(job for job in self._ordered if job.name not in self._ended and job.name not in self._running)
 
-    def state(self) -> PoolState:
-        """Return what the policy sees when a worker asks for work."""
+    def state(self, heads: Sequence[Job] | None = None) -> PoolState:
+        """Return what the policy sees when a worker asks for work; `heads` are what it may choose from, by default all."""
+        heads = self._queues.heads if heads is None else heads
         may_start = self._queues.free[WORKERS] > 0 and not self._drained
         return PoolState(
-            heads=tuple(self._queues.heads[:MAX_HEADS]) if may_start else (),
+            heads=tuple(heads[:MAX_HEADS]) if may_start else (),
             running=self.running,
             remaining=self._remaining,
             waiting=self._waiting,
@@ -147,12 +148,17 @@ class Dispatcher:
             workers=self.capacities.workers,
         )
 
-    def claim(self) -> Job | None:
-        """Start the policy's next job and return it; `None` when nothing may start before a running job ends."""
+    def claim(self, held: Callable[[str], str] | None = None) -> Job | None:
+        """Start the policy's next job and return it; `None` when nothing may start before a running job ends.
+
+        `held(group)` says why nothing may start in a group just now, empty when it may.
+        """
         heads = self._queues.heads
+        if held is not None:
+            heads = [job for job in heads if not held(job.group)]
         if not heads or self._queues.free[WORKERS] <= 0 or self._drained:
             return None
-        job = self._guard.choose(self.state()) if self._guard.chooses else heads[0]
+        job = self._guard.choose(self.state(heads)) if self._guard.chooses else heads[0]
         if job is None:
             return None
         self._queues.take(job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rivet_core.facts import Job
@@ -25,8 +25,11 @@ class Waiting:
         return f"{_names(self.exports)} {'waits' if len(self.exports) == 1 else 'wait'} for {self.reason}"
 
 
-def why_waiting(dispatcher: Dispatcher) -> tuple[Waiting, ...]:
-    """Return the jobs that have not started, by what keeps them, in the order in which the policy would take them."""
+def why_waiting(dispatcher: Dispatcher, held: Callable[[str], str] | None = None) -> tuple[Waiting, ...]:
+    """Return the jobs that have not started, by what keeps them, in the order in which the policy would take them.
+
+    `held` is what `Dispatcher.claim` is given.
+    """
     holders: dict[str, dict[str, int]] = {}
     for job in dispatcher.running:
         for resource, units in demands(job, dispatcher.capacities):
@@ -35,7 +38,9 @@ def why_waiting(dispatcher: Dispatcher) -> tuple[Waiting, ...]:
     unfinished = {job.name for job in (*waiting, *dispatcher.running)}
     found: dict[str, list[str]] = {}
     for job in waiting:
-        found.setdefault(_reason(dispatcher, job, holders, unfinished), []).append(job.name)
+        why = held(job.group) if held is not None and not dispatcher.drained else ""
+        reason = f"the end of a pause: {why}" if why else _reason(dispatcher, job, holders, unfinished)
+        found.setdefault(reason, []).append(job.name)
     return tuple(Waiting(exports=tuple(names), reason=reason) for reason, names in found.items())
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rivet_core.api import PageGate
 from rivet_core.errors import RivetError, SourceError
 from rivet_core.facts import Mark, ReadSpec, TypeKind, Unit, UnitKind
 from rivet_core.sql.endpoint import Endpoint
@@ -71,6 +72,8 @@ class PostgresStream:
         self._done = False
         self._on_end: Callable[[PostgresStream], None] | None = None
         self._stopped = threading.Event()
+        self.gate: PageGate | None = None
+        """Asked between two pages."""
         self._skipped = 0
         self._last: list[Mark] | None = None
         self._began = 0.0
@@ -172,8 +175,20 @@ class PostgresStream:
                 if not self._recovered(error):
                     raise
 
+    def _pass_gate(self) -> None:
+        """Wait between two pages while the source is to be left alone, without holding a connection."""
+        gate = self.gate
+        if gate is None or self._done or self._statement is not None or gate.is_clear:
+            return
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                self._lender.give(connection, False)
+        gate.wait()
+
     def _next(self) -> pa.RecordBatch | None:
         self._rest()
+        self._pass_gate()
         with self._lock:
             while not self._done:
                 try:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rivet_core.api import PageGate
 from rivet_core.errors import SourceError
 from rivet_core.facts import Mark, ReadSpec
 from rivet_core.sql.endpoint import Endpoint
@@ -74,6 +75,8 @@ class MysqlStream:
         self._marks: tuple[Mark, ...] | None = None
         self._last: tuple[Mark, ...] = ()
         self._closed = threading.Event()
+        self.gate: PageGate | None = None
+        """Asked between two pages; the connection of the last one went back."""
         self._link: Link | None = None
         self._fast = False
         self._selections: dict[bool, Selection] = {}
@@ -138,6 +141,8 @@ class MysqlStream:
             seconds = self._seconds - begun
             pacer.learn(rows=rows, size=size, seconds=seconds)
             self._closed.wait(pacer.pause(seconds))
+            if self.gate is not None and not self.gate.is_clear:
+                self.gate.wait()
 
     def _whole(self) -> Iterator[pa.RecordBatch]:
         if self.task.columnar and not self.task.long:

@@ -124,6 +124,12 @@ WHERE c.relkind IN ('r', 'm') AND NOT EXISTS (
     AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = current_database()))"""
 
 SERVER = """
+WITH RECURSIVE waiting AS MATERIALIZED (
+  SELECT w.pid, pg_blocking_pids(w.pid) AS behind FROM (SELECT DISTINCT pid FROM pg_catalog.pg_locks WHERE NOT granted) w
+), ours(pid) AS (
+  SELECT pid FROM pg_catalog.pg_stat_activity WHERE application_name LIKE 'rivet/%'
+  UNION SELECT w.pid FROM waiting w JOIN ours o ON o.pid = ANY (w.behind)
+)
 SELECT pg_is_in_recovery() AS standby, clock_timestamp() AS now, current_setting('server_version') AS version,
   pg_backend_pid() AS pid, pg_has_role('pg_read_all_stats', 'USAGE') AS sees_sessions,
   CASE WHEN pg_is_in_recovery() THEN
@@ -139,7 +145,7 @@ SELECT pg_is_in_recovery() AS standby, clock_timestamp() AS now, current_setting
    WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid()) AS active,
   (SELECT max(EXTRACT(epoch FROM clock_timestamp() - xact_start))::float8 FROM pg_catalog.pg_stat_activity
    WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()) AS oldest_seconds,
-  (SELECT count(*) FROM pg_catalog.pg_locks WHERE NOT granted) AS lock_waits,
+  (SELECT count(*) FROM waiting w WHERE w.pid NOT IN (SELECT o.pid FROM ours o)) AS lock_waits,
   d.stats_reset, k.confl_snapshot + k.confl_lock + k.confl_bufferpin + k.confl_deadlock + k.confl_tablespace AS conflicts
 FROM pg_catalog.pg_stat_database d LEFT JOIN pg_catalog.pg_stat_database_conflicts k ON k.datid = d.datid
 WHERE d.datname = current_database()"""
