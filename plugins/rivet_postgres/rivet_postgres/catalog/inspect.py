@@ -80,7 +80,7 @@ def _tables(
         oids = catalog.array(sorted(set(asked.oids.values()))) if asked.oids else ""
         row = catalog.fetch(queries.SERVER)[0]
         relations = catalog.fetch(queries.RELATIONS, {"oids": oids}) if oids else []
-        columns = catalog.fetch(queries.COLUMNS, {"oids": oids, "defaults": defaults}) if oids else []
+        columns = _columns(catalog, oids, relations, defaults=defaults) if oids else []
         catalog.learn_types(types, [column.atttypid for column in columns])
         indexes = catalog.fetch(queries.INDEXES, {"oids": oids}) if oids else []
         keys |= fetch_bounds(catalog, _places(items, asked, relations))
@@ -90,6 +90,12 @@ def _tables(
         row, address=endpoint.address, role=info.user, backend_pid=info.backend_pid, encrypted=_encrypted(catalog)
     )
     return Snapshot.of(row.now, relations, columns, indexes, sizes, user=info.user), server, asked
+
+
+def _columns(catalog: Catalog, oids: str, relations: Sequence[Any], *, defaults: bool) -> Sequence[Any]:
+    names = sorted({row.relname for row in relations if row.depth == 0})
+    values = {"oids": oids, "defaults": defaults, "relations": names}
+    return catalog.fetch(queries.with_statistics(queries.COLUMNS, len(names)), values)
 
 
 def _places(items: Sequence[InspectItem], asked: _Asked, relations: Sequence[Any]) -> list[Place]:

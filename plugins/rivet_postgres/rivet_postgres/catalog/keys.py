@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from rivet_postgres.catalog.queries import BOUNDS
+from rivet_postgres.catalog.queries import BOUNDS, with_statistics
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.chunks import Keys
 from rivet_postgres.dialect import POSTGRES
@@ -27,7 +27,9 @@ def fetch_bounds(catalog: Catalog, places: Sequence[Place]) -> dict[Place, Keys]
     if not places:
         return found
     schemas, tables, columns = zip(*places, strict=True)
-    for row in catalog.fetch(BOUNDS, {"schemas": list(schemas), "tables": list(tables), "columns": list(columns)}):
+    names = sorted(set(tables))
+    values = {"schemas": list(schemas), "tables": list(tables), "columns": list(columns), "relations": names}
+    for row in catalog.fetch(with_statistics(BOUNDS, len(names)), values):
         place = (row.schemaname, row.tablename, row.attname)
         if row.bounds:
             found[place] = Keys(bounds=tuple(row.bounds))

@@ -2,9 +2,16 @@
 
 They read catalogs and statistics only, take no lock on a user's table but `SIZES` (which leaves out what is exclusively
 locked), and run under their own timeouts. Written for PostgreSQL 12 and later, from its documentation of the catalogs.
+
+`pg_stats` is a security barrier: only conditions on constants reach its indexes, a join does not. So few relations are
+named once more as a constant, or one table of a large database would cost a scan of all statistics.
 """
 
 from __future__ import annotations
+
+FEW = 500
+"""Up to so many relations, their statistics are looked up; for more, all statistics are read once."""
+_NAMED = " AND s.tablename = ANY (%(relations)s::name[])"
 
 SETTINGS = """
 SELECT count(set_config(s.name, s.value, true)) FROM (VALUES ('statement_timeout', %(statement)s),
@@ -86,7 +93,7 @@ LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
 LEFT JOIN pg_catalog.pg_description e
   ON e.objoid = c.oid AND e.classoid = 'pg_catalog.pg_class'::regclass AND e.objsubid = a.attnum
 LEFT JOIN pg_catalog.pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = a.attname
-  AND s.inherited = (c.relkind = 'p')
+  AND s.inherited = (c.relkind = 'p'){named}
 ORDER BY a.attrelid, a.attnum"""
 
 TYPES = """
@@ -182,7 +189,7 @@ BOUNDS = """
 SELECT DISTINCT ON (s.schemaname, s.tablename, s.attname) s.schemaname, s.tablename, s.attname,
   s.histogram_bounds::text::text[] AS bounds, s.most_common_vals::text::text[] AS common
 FROM unnest(%(schemas)s::text[], %(tables)s::text[], %(columns)s::text[]) AS a(schema, name, attribute)
-JOIN pg_catalog.pg_stats s ON s.schemaname = a.schema AND s.tablename = a.name AND s.attname = a.attribute
+JOIN pg_catalog.pg_stats s ON s.schemaname = a.schema AND s.tablename = a.name AND s.attname = a.attribute{named}
 ORDER BY s.schemaname, s.tablename, s.attname, s.inherited DESC"""
 
 PAGES = """
@@ -190,3 +197,8 @@ SELECT n.nspname, c.relname, c.relpages::int8 * current_setting('block_size')::i
 FROM unnest(%(schemas)s::text[], %(names)s::text[]) AS a(schema, name)
 JOIN pg_catalog.pg_namespace n ON n.nspname = a.schema
 JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = a.name"""
+
+
+def with_statistics(sql: str, relations: int) -> str:
+    """Return `COLUMNS` or `BOUNDS` for so many relations; their names are the parameter `relations`."""
+    return sql.replace("{named}", _NAMED if relations <= FEW else "")
