@@ -1,0 +1,12 @@
+"""The plugin as a whole: core admits it, importing it is cheap, and it leans on public modules only."""
+
+from __future__ import annotations
+
+from rivet_core.testing import PluginConformance
+
+
+class TestPlugin(PluginConformance):
+    """Every check of the kit for this kind."""
+
+    plugin = "csvdir"
+    module = "rivet_csvdir"
