@@ -43,7 +43,8 @@ bench: $(VENV) ## Measure start-up and planning a catalog of 10,000 tables, and 
 	@$(BIN)/python -m benchmarks.catalog
 	@RIVET_LAWS=10 $(BIN)/pytest -n $(JOBS) tests/planning/test_laws.py
 
-soak: $(VENV) ## Kill exports at random while their table changes, a few minutes; SOAK="--kills 200 --rows 300000" for the long one
+soak: $(VENV) ## Kill exports 200 times while their table changes, and the suite of stores over one without conditional writes
+	@RIVET_TEST_STORES=rclone $(BIN)/pytest -q tests/system/test_destinations.py
 	@$(BIN)/python -m benchmarks.soak $(SOAK)
 
 PEERS ?=

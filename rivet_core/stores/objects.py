@@ -179,6 +179,8 @@ class ObjectStore(Store):
         def once() -> list[Upload]:
             try:
                 found = self._fs.list_multipart_uploads(bucket)
+            except FileNotFoundError:  # how some stores say that there are none
+                return []
             except Exception as error:
                 raise destination_error(error, self.where, "list the uploads of") from error
             return [

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rivet_core.testing.process import LOOPBACK, MissingServer, ServerProcess, accepts, free_port, short_directory
 
@@ -72,7 +72,11 @@ class S3Bucket:
 
     def uploads(self) -> list[str]:
         """Return the keys of multipart uploads that are neither completed nor aborted."""
-        found = self.client().list_multipart_uploads(Bucket=self.name).get("Uploads", ())
+        client = self.client()
+        try:
+            found = client.list_multipart_uploads(Bucket=self.name).get("Uploads", ())
+        except client.exceptions.NoSuchUpload:  # how rclone says that there are none
+            return []
         return sorted(upload["Key"] for upload in found)
 
     def create(self) -> None:
@@ -112,7 +116,7 @@ class S3Server:
         self.process = process
 
     @classmethod
-    def create(cls) -> S3Server:
+    def create(cls) -> Self:
         """Start a store of our own."""
         program = find_program()
         directory = short_directory("s3")

@@ -1,114 +1,67 @@
-"""One suite for every store: written whole and once, whatever is killed when, whoever else writes."""
+"""One suite for every store: written whole and once, whatever is killed when, whoever else writes.
+
+`RIVET_TEST_STORES` names the stores; `make soak` has it run over rclone, which knows no conditional writes.
+"""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
-import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-import yaml
 
-from rivet_core.config import load_config
-from rivet_core.planning.build import build_plan
-from rivet_core.planning.request import PlanRequest
-from rivet_core.plugins import load_plugins
-from rivet_core.running import ApplyOptions, CampaignOutcome, RunEvent, apply_plan, layout_of
+from rivet_core.running import RunEvent
+from rivet_core.running.faults import STEPS
 from rivet_core.running.gc import find_garbage, remove
-from rivet_core.running.publish import Dataset
 from rivet_core.running.validate import validate
-from rivet_core.stores import open_store
-from rivet_core.testing.project import Project
+from rivet_core.testing.rclone import RcloneServer
+from rivet_core.testing.s3 import S3Bucket
+from tests.system.places import BLOBS, BLOBS_SQL, Place, Shop, ids, parts, s3_options
 
 CHUNKED = {"name": "orders", "table": "orders", "mode": "chunked", "chunk_column": "id", "chunk_count": 3}
-BLOBS = {"name": "blobs", "table": "blobs", "compression": "none"}
 ROWS = 300
+STORES = os.environ.get("RIVET_TEST_STORES", "local,s3").split(",")
 LOCKED = "s3 without conditional writes"
+KILLS = [*((step, 1) for step in STEPS), *((step, 2) for step in ("part_published", "unit_done"))]
 
 
-@dataclass(frozen=True)
-class Place:
-    """A destination, and a way to it that is not Rivet's: `read(path)` and `keys()`."""
-
-    options: dict[str, Any]
-    read: Callable[[str], bytes]
-    keys: Callable[[], list[str]]
-    uploads: Callable[[], list[str]]
+def marked(stores: list[str]) -> list[object]:
+    return [pytest.param(name, marks=pytest.mark.s3) if name.startswith("s3") else name for name in stores]
 
 
-@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.s3)])
+@pytest.fixture(params=marked(STORES))
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """The local disk, or a bucket."""
     if request.param == "local":
         root = tmp_path / "out"
         files = lambda: sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())  # noqa: E731
         return Place({"type": "local", "path": str(root)}, lambda path: Path(path).read_bytes(), files, list)
-    store = request.getfixturevalue("s3")
+    store = request.getfixturevalue("rclone" if request.param == "rclone" else "s3")
     monkeypatch.setenv("RIVET_TEST_SECRET", store.secret_key)
     options = s3_options(store, store.endpoint)
-    if request.param == LOCKED:
+    if request.param != "s3":
         options["conditional_writes"] = False
     return Place(options, lambda path: store.get(path.removeprefix(f"s3://{store.name}/")), store.keys, store.uploads)
 
 
-def s3_options(store: Any, endpoint: str) -> dict[str, Any]:
-    return {
-        "type": "s3",
-        "bucket": store.name,
-        "prefix": "lake/raw",
-        "endpoint": endpoint,
-        "region": store.region,
-        "access_key_id": store.access_key,
-        "secret_key_env": "RIVET_TEST_SECRET",
-    }
+@pytest.fixture(scope="module")
+def rclone_server() -> Iterator[RcloneServer]:
+    server = RcloneServer.create()
+    try:
+        yield server
+    finally:
+        server.remove()
 
 
-class Shop:
-    """A project over a SQLite shop whose destination is any place."""
-
-    def __init__(self, root: Path, options: dict[str, Any]) -> None:
-        root.mkdir(exist_ok=True)
-        self.project = Project(root)
-        self.project.environ["RIVET_TEST_SECRET"] = os.environ.get("RIVET_TEST_SECRET", "")
-        self.options = options
-
-    def sql(self, script: str) -> None:
-        with closing(sqlite3.connect(self.project.path / "shop.db")) as connection:
-            connection.executescript(script)
-            connection.commit()
-
-    def config(self, *exports: dict[str, Any], **more: Any) -> None:
-        data = {"source": {"type": "sqlite", "path": "shop.db"}, "destination": self.options, "exports": exports, **more}
-        (self.project.path / "rivet.yaml").write_text(yaml.safe_dump({**data, "exports": list(exports)}, sort_keys=False))
-
-    def apply(self, sink: Callable[[RunEvent], None] | None = None, **options: Any) -> CampaignOutcome:
-        """Plan and apply in this process."""
-        config, registry = load_config(self.project.path / "rivet.yaml"), load_plugins()
-        return apply_plan(build_plan(config, registry, PlanRequest()), registry, ApplyOptions(**options), sink)
-
-    def dataset(self, export: str) -> Dataset:
-        config = load_config(self.project.path / "rivet.yaml")
-        spec = next(spec for spec in config.exports if spec.name == export)
-        options, layout = layout_of(spec)
-        target = load_plugins().open_destination(spec.destination.type, options, base=self.project.path)
-        return Dataset(open_store(target), layout)
-
-    def files(self, export: str) -> list[str]:
-        dataset = self.dataset(export)
-        current, _ = dataset.read()
-        return [dataset.store.url(part.key) for _, part in dataset.parts(current)]
+@pytest.fixture
+def rclone(rclone_server: RcloneServer) -> S3Bucket:
+    return rclone_server.bucket()
 
 
 @pytest.fixture
@@ -118,16 +71,6 @@ def shop(tmp_path: Path, place: Place) -> Shop:
     made.sql(f"CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER); INSERT INTO orders VALUES {rows};")
     made.config(CHUNKED)
     return made
-
-
-def parts(keys: list[str]) -> list[str]:
-    return [key for key in keys if "part-" in key]
-
-
-def ids(place: Place, paths: list[str]) -> list[int]:
-    """Read the ids with another reader; a file or a row that is listed twice shows."""
-    assert len(set(paths)) == len(paths)
-    return sorted(value for path in paths for value in pq.read_table(io.BytesIO(place.read(path)))["id"].to_pylist())
 
 
 def test_round_trip(shop, place):
@@ -148,16 +91,16 @@ def test_round_trip(shop, place):
     assert only.endswith(left)
 
 
-@pytest.mark.parametrize("step", ["part_published:2", "before_current", "after_current"])
-def test_o01_killed_and_resumed(shop, place, step):
-    name, _, _ = step.partition(":")
-    killed = shop.project.run("run", environ={"RIVET_FAULT": step})
+@pytest.mark.parametrize(("step", "number"), KILLS)
+def test_o01_killed_at_every_step_and_resumed(shop, place, step, number):
+    killed = shop.project.run("run", environ={"RIVET_FAULT": f"{step}:{number}"})
     assert killed.exit_code == -signal.SIGKILL, str(killed)
-    committed = name == "after_current"
+    committed = STEPS.index(step) >= STEPS.index("after_current")
     assert bool(shop.files("orders")) is committed, "readers see the whole dataset or none of it"
     assert shop.apply(resume=True).exit_code == 0
     paths = shop.files("orders")
     assert ids(place, paths) == list(range(1, ROWS + 1))
+    assert validate(shop.dataset("orders"), "full") == []
     stray = [key for key in parts(place.keys()) if not any(path.endswith(key) for path in paths)]
     assert len(stray) == (3 if committed else 0), "the resume lists and keeps nothing but its own"
     assert place.uploads() == []
@@ -175,7 +118,7 @@ def test_the_second_of_two_runs_is_busy(shop):
     assert codes == [6]
 
 
-@pytest.mark.parametrize("place", ["local", "s3", LOCKED], indirect=True)
+@pytest.mark.parametrize("place", marked([*STORES, *([LOCKED] if "s3" in STORES else [])]), indirect=True)
 def test_two_writers_of_two_states(shop, place, tmp_path):
     """Writers that know nothing of each other meet at `current.json`: the slower one commits nothing."""
     other = Shop(tmp_path / "other", place.options)
@@ -193,6 +136,22 @@ def test_two_writers_of_two_states(shop, place, tmp_path):
     assert ids(place, shop.files("orders")) == [7, 8]
     assert shop.apply().exit_code == 0
     assert ids(place, shop.files("orders")) == list(range(1, ROWS + 1))
+
+
+@pytest.mark.parametrize("place", marked([*STORES, *([LOCKED] if "s3" in STORES else [])]), indirect=True)
+def test_two_processes_that_write_the_same_at_once(shop, place, tmp_path):
+    """Whoever is first: the dataset is one of the two, whole, and whoever ends with 0 had committed."""
+    other = Shop(tmp_path / "other", place.options)
+    other.sql("CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER); INSERT INTO orders VALUES (7, 70), (8, 80);")
+    other.config(CHUNKED)
+    for _ in range(2):
+        running = [writer.project.start("run", "-q") for writer in (shop, other)]
+        said = [process.communicate(timeout=120) for process in running]
+        codes = [process.returncode for process in running]
+        assert set(codes) <= {0, 6}, said
+        assert 0 in codes, said
+        found = ids(place, shop.files("orders"))
+        assert found in ([*([[7, 8]] if codes[1] == 0 else []), *([list(range(1, ROWS + 1))] if codes[0] == 0 else [])])
 
 
 def test_twenty_exports_at_once(shop, place):
@@ -229,12 +188,7 @@ def _listed(place: Place, currents: list[str]) -> list[str]:
 
 @pytest.fixture
 def blobs(shop: Shop) -> Shop:
-    """Forty megabytes that do not compress: more than two pieces of an upload."""
-    shop.sql(
-        "CREATE TABLE blobs (id INTEGER PRIMARY KEY, body BLOB);"
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)"
-        "INSERT INTO blobs SELECT i, randomblob(1 << 20) FROM n;"
-    )
+    shop.sql(BLOBS_SQL)
     shop.config({**BLOBS, "tuning": {"throttle_ms": 150}})
     return shop
 
@@ -254,110 +208,8 @@ def test_o04_sigterm_leaves_no_upload(blobs, place):
     assert "Traceback" not in err
     assert place.uploads() == []
     assert parts(place.keys()) == []
+    assert not list(Path(place.options.get("path", "/nowhere")).rglob("run=*")), "an empty directory stayed"
     assert blobs.files("blobs") == []
     blobs.config(BLOBS)
     assert blobs.apply(resume=True).exit_code == 0
     assert ids(place, blobs.files("blobs")) == list(range(1, 41))
-
-
-@pytest.fixture
-def lake(tmp_path, s3, s3_proxy, monkeypatch):
-    """The same shop, and a store that fails when it is told to."""
-    monkeypatch.setenv("RIVET_TEST_SECRET", s3.secret_key)
-    monkeypatch.setattr("tenacity.nap.time.sleep", lambda seconds: None)
-    made = Shop(tmp_path / "project", s3_options(s3, s3_proxy.url))
-    made.sql(
-        "CREATE TABLE blobs (id INTEGER PRIMARY KEY, body BLOB);"
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)"
-        "INSERT INTO blobs SELECT i, randomblob(1 << 20) FROM n;"
-    )
-    made.config({**BLOBS, "tuning": {"max_retries": 0}})
-    return made
-
-
-def rows(shop: Shop) -> int:
-    dataset = shop.dataset("blobs")
-    current, _ = dataset.read()
-    return sum(part.rows for _, part in dataset.parts(current))
-
-
-def test_o04_a_piece_that_fails(lake, s3, s3_proxy):
-    s3_proxy.fail("UploadPart", "internal_error", times=99, number=2)
-    s3_proxy.fail("AbortMultipartUpload", "slow_down")
-    outcome = lake.apply()
-    assert outcome.exit_code == 1
-    assert "s3://" in str(outcome.exports[0].error)
-    assert s3.uploads() == []
-    assert parts(s3.keys()) == []
-    s3_proxy.faults.clear()
-    assert lake.apply(resume=True).exit_code == 0
-    assert rows(lake) == 40
-
-
-@pytest.mark.parametrize("answer", ["slow_down", "lose"])
-def test_o05_completing_an_upload_reads_nothing_again(lake, s3, s3_proxy, answer):
-    """Throttled three times, or done and never answered: the rows are not read again, and the file is there once."""
-    s3_proxy.fail("CompleteMultipartUpload", answer, times=3 if answer == "slow_down" else 1)
-    outcome = lake.apply()
-    assert (outcome.exit_code, outcome.exports[0].retries) == (0, 0), outcome.exports[0].error
-    assert s3_proxy.requests.count("CreateMultipartUpload") == 1
-    assert rows(lake) == 40
-    assert s3.uploads() == []
-    assert len(parts(s3.keys())) == 1
-    assert validate(lake.dataset("blobs"), "full") == []
-
-
-@pytest.mark.parametrize("answer", ["slow_down", "internal_error", "lose", "reset"])
-@pytest.mark.parametrize(("operation", "number"), [("CreateMultipartUpload", None), ("UploadPart", 2), ("UploadPart", 3)])
-def test_o05_a_piece_is_sent_again_without_reading_again(lake, s3, s3_proxy, operation, number, answer):
-    """The first, a full and the last piece: throttled three times, or done or undone without an answer."""
-    s3_proxy.fail(operation, answer, times=1 if answer in ("lose", "reset") else 3, number=number)
-    told: list[RunEvent] = []
-    outcome = lake.apply(told.append)
-    assert (outcome.exit_code, outcome.exports[0].retries) == (0, 0), outcome.exports[0].error
-    assert [fault.times for fault in s3_proxy.faults] == [0]
-    assert not [event for event in told if event.kind == "retry"]
-    again = 1 if answer in ("lose", "reset") else 3
-    assert s3_proxy.requests.count("UploadPart") == 3 + (again if number else 0)
-    assert rows(lake) == 40
-    assert validate(lake.dataset("blobs"), "full") == []
-    assert s3.uploads() == []
-
-
-def test_o04_an_upload_begun_twice_by_a_lost_answer_is_aborted_with_the_other(lake, s3, s3_proxy):
-    s3_proxy.fail("CreateMultipartUpload", "lose")
-    s3_proxy.fail("UploadPart", "internal_error", times=99, number=2)
-    outcome = lake.apply()
-    assert outcome.exit_code == 1
-    assert s3_proxy.requests.count("CreateMultipartUpload") == 2
-    assert s3.uploads() == []
-    assert parts(s3.keys()) == []
-
-
-@pytest.mark.parametrize("answer", ["lose", "reset", "slow_down"])
-@pytest.mark.parametrize("ending", ["current.json", "manifest.json"])
-def test_the_answer_to_the_commit_gets_lost(lake, s3_proxy, ending, answer):
-    """What was replaced although nobody said so is read back; a conflict with oneself is none."""
-    lake.sql("DELETE FROM blobs WHERE id > 2")
-    assert lake.apply().exit_code == 0
-    s3_proxy.fail("PutObject", answer, ending=ending)
-    outcome = lake.apply()
-    assert outcome.exit_code == 0, outcome.exports[0].error
-    assert [fault.times for fault in s3_proxy.faults] == [0]
-    dataset = lake.dataset("blobs")
-    current, _ = dataset.read()
-    assert (current.generation, current.run_id, current.rows) == (2, outcome.exports[0].run_id, 2)
-
-
-def test_gc_aborts_what_a_killed_process_left(lake, s3, monkeypatch):
-    killed = lake.project.run("run", environ={"RIVET_FAULT": "part_written"})
-    assert killed.exit_code == -signal.SIGKILL, str(killed)
-    assert len(s3.uploads()) == 1
-    dataset = lake.dataset("blobs")
-    later = datetime.now(UTC) + timedelta(days=2)
-    (live,) = {part.key.split("run=")[1].split("/")[0] for part in dataset.store.uploads("blobs")}
-    spared = find_garbage(dataset, live={live}, known=lambda run: True, keep_runs=1, now=later)
-    assert spared.uploads == ()
-    assert find_garbage(dataset, live=set(), known=lambda run: True, keep_runs=1).uploads == (), "younger than a day"
-    remove(dataset, find_garbage(dataset, live=set(), known=lambda run: True, keep_runs=1, now=later))
-    assert s3.uploads() == []
