@@ -35,12 +35,15 @@ format: $(VENV) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV) ## Write the generated pages of docs/ again
+docs: $(VENV) ## Write the generated pages again and build the site into site/, every link checked
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/build.py
 
-bench: $(VENV) ## Measure start-up and planning a catalog of 10,000 tables, and hold the laws of scoring on 10^5 cases
+LIVE ?=
+bench: $(VENV) ## Measure start-up, planning 10,000 tables, and live campaigns; hold the laws of scoring on 10^5 cases
 	@$(BIN)/python -m benchmarks.startup
 	@$(BIN)/python -m benchmarks.catalog
+	@$(BIN)/python -m benchmarks.live $(LIVE)
 	@RIVET_LAWS=10 $(BIN)/pytest -n $(JOBS) tests/planning/test_laws.py
 
 soak: $(VENV) ## Kill exports 200 times while their table changes, and the suite of stores over one without conditional writes
@@ -51,8 +54,9 @@ PEERS ?=
 bench-peers: $(VENV) ## Measure reading against other programs (PEERS="--tool PROGRAM ...", see docs/benchmarks.md)
 	@$(BIN)/python -m benchmarks.peers $(PEERS)
 
-bench-schedule: $(VENV) ## Measure the scheduling policies against each other
-	@$(BIN)/python -m benchmarks.schedule
+SCHEDULE ?=
+bench-schedule: $(VENV) ## Measure the scheduler on seeded campaigns, a few minutes; SCHEDULE=--full for all 365
+	@$(BIN)/python -m benchmarks.schedule $(SCHEDULE)
 
 dist: $(VENV) ## Build wheels and source archives of the core and of every plugin into dist/
 	@rm -rf dist
@@ -65,7 +69,7 @@ lock: ## Write requirements.lock again (needs uv)
 	    --no-header --no-annotate --no-emit-index-url --quiet -o requirements.lock
 
 clean: ## Remove what the targets made
-	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rivet-demo
+	rm -rf .venv dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rivet-demo
 
 $(VENV): requirements.lock $(PROJECTS) $(NATIVE) scripts/make-venv
 	@echo "making .venv"

@@ -130,7 +130,7 @@ def _measure(kind: str, url: str, tables: int, start: Callable[[], None], read: 
         wall, used, memory = _whole_plan(config_path)
         _row("whole rivet plan", f"{wall:.1f} s", "< 8 s", wall < 8, f"processor {used:.1f} s")
         _row("peak memory", f"{memory:.0f} MB", "< 600 MB", memory < 600)
-        pure, used, size = _judge(config_path, Path(folder) / "plan.json")
+        pure, used, size = judge_seal_and_write(config_path, Path(folder) / "plan.json")
         _row("judge + schedule + seal + write", f"{pure:.1f} s", "<= 4 s", pure <= 4, f"processor {used:.1f} s")
         _row("size of the plan", f"{size / 1e6:.1f} MB", "< 60 MB", size < 60e6)
 
@@ -163,7 +163,7 @@ def _whole_plan(config_path: Path) -> tuple[float, float, float]:
     return time.perf_counter() - began, used, after.ru_maxrss / 1000
 
 
-def _judge(config_path: Path, plan_path: Path) -> tuple[float, float, int]:
+def judge_seal_and_write(config_path: Path, plan_path: Path) -> tuple[float, float, int]:
     """Time everything after the survey, with the survey itself done beforehand."""
     config, registry = load_config(config_path), load_plugins()
     now = datetime.now(UTC)

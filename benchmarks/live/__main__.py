@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.live.agree import measure_agreement
 from benchmarks.live.bound import measure_bound
 from benchmarks.schedule.__main__ import print_row
-from benchmarks.schedule.measure import Row
+from benchmarks.schedule.row import Row
 
 
 def main() -> int:

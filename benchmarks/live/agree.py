@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.live.campaign import LiveCampaign
-from benchmarks.schedule.measure import POLICIES, Row
+from benchmarks.schedule.families import POLICIES
+from benchmarks.schedule.row import Row
 from rivet_core.scheduling.plan_campaign import campaign_from_plan
 from rivet_core.scheduling.simulate import simulate_campaign
 from rivet_core.testing.postgres_database import PostgresDatabase

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.live.campaign import LiveCampaign
-from benchmarks.schedule.measure import Row
+from benchmarks.schedule.row import Row
 from rivet_core.artifact import Plan
 from rivet_core.running import CampaignOutcome
 from rivet_core.scheduling.bound import lower_bound

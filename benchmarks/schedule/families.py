@@ -10,7 +10,11 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from rivet_core.builtin.policies import builtin_policies
 from rivet_core.facts import Capacities, GroupCapacity, Job
+from rivet_core.scheduling.simulate import SimulationResult, simulate
+
+POLICIES = {policy.name: policy for policy in builtin_policies()}
 
 KNOWN_SHARE = 0.85
 KNOWN_SIGMA = 0.2
@@ -132,3 +136,8 @@ def with_error(instance: Instance, sigma: float) -> Instance:
         predicted = instance.actual[job.name] * rng.lognormvariate(0.0, sigma)
         jobs.append(replace(job, predicted_seconds=predicted, p90_seconds=None))
     return replace(instance, jobs=tuple(jobs))
+
+
+def run(instance: Instance, name: str) -> SimulationResult:
+    """Return the simulated campaign under a built-in policy, with its true durations on the clock."""
+    return simulate(instance.jobs, instance.capacities, POLICIES[name], instance.actual)

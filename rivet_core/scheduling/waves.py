@@ -28,7 +28,7 @@ class WavePlan:
     """Recommended waves. `wave_of` covers every export: a hand-set number as it stands, else the recommendation.
 
     `hand_set` are the exports whose number came from the config: when there is any, the others are suggestions only and run
-    last. `spans` are longer than a wave's budget, so their wave lasts longer than the others. `free_waves` barriers cost
+    last. `spans` may be longer than a wave's budget, so their wave lasts longer than the others. `free_waves` barriers cost
     nothing; `budget_seconds` is what each wave was given on every resource.
     """
 
@@ -100,14 +100,15 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
     for name, wave in hand_set.items():
         _add(ends[wave], loads[name])
     ranked = [job for job in sorted(jobs, key=lambda job: (job.rank, job.position, job.name)) if job.name not in hand_set]
-    spans = {job.name for job in ranked if job.predicted_seconds > budget * _SLACK}
+    spans = {job.name for job in ranked if _reach(job) > budget * _SLACK}
     for name in spans:
         wave_of[name] = numbers[0]
         _add(ends[numbers[0]], loads[name])
     budgets = dict.fromkeys(numbers, budget)
     if spans:
-        # The first wave lasts as long as what spans it, so filling its other resources up to there costs nothing.
-        longest = max(job.predicted_seconds for job in ranked if job.name in spans)
+        # The first wave lasts as long as what spans it, so filling its other resources up to there costs nothing; up to
+        # where it may end, because a long export that takes longer than predicted would leave everybody else idle.
+        longest = max(_reach(job) for job in ranked if job.name in spans)
         budgets[numbers[0]] = max(longest, *ends[numbers[0]].values())
     for job in ranked:
         if job.name not in spans:
@@ -136,6 +137,11 @@ def price_waves(with_barriers: SimulationResult, without: SimulationResult) -> W
         lengths[wave] = end - before
         before = end
     return WavePrice(waves_seconds=with_barriers.makespan_seconds, pool_seconds=without.makespan_seconds, wave_seconds=lengths)
+
+
+def _reach(job: Job) -> float:
+    """Return how long a job may well take: its p90, where there is one."""
+    return max(job.predicted_seconds, job.p90_seconds or 0.0)
 
 
 def _loads(job: Job, capacities: Capacities, cap: int) -> tuple[tuple[str, float], ...]:

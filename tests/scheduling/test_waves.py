@@ -33,6 +33,18 @@ def test_an_export_longer_than_a_wave_spans_and_starts_first():
     assert plan.free_waves == 1
 
 
+def test_what_may_span_a_wave_counts_with_its_p90():
+    """A long export without history: the others of its wave fill the time until it may end, not until it is expected to."""
+    sure = (job("long", 30, p90_seconds=40), *(job(f"e{place}", 10, rank=place + 1) for place in range(30)))
+    unsure = (job("long", 30, p90_seconds=60), *sure[1:])
+    first = {jobs: plan.members()[1] for jobs in (sure, unsure) for plan in [recommend_waves(jobs, capacity(2), asked=4)]}
+    assert [recommend_waves(jobs, capacity(2), asked=4).spans for jobs in (sure, unsure)] == [frozenset(), {"long"}]
+    assert [len(first[jobs]) for jobs in (sure, unsure)] == [
+        7,
+        10,
+    ]  # a quarter of the bound, 41.25 s, and what fits nowhere; up to 60 s
+
+
 def test_there_are_never_more_waves_than_exports():
     assert recommend_waves(row([5.0, 5.0]), capacity(1), asked=9).asked == 2
     assert recommend_waves((), capacity(1), asked=4).wave_of == {}
