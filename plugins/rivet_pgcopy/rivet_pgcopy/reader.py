@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Protocol
@@ -73,14 +72,6 @@ class CopyReader:
                 raise ConnectionError(self._connection.get_error_message())
             self._over = state == _Drained.ENDED
         return self._take() if self._decoder.rows else None
-
-    def skip(self, deadline: float) -> bool:
-        """Read the rest and drop it, until `time.monotonic()` passes the deadline. Returns whether the end was reached."""
-        while not self._over and time.monotonic() < deadline:
-            state = self._decoder.drain(self._connection.pgconn_ptr or 0, self._limit, PATIENCE_MS)
-            self._decoder.take()
-            self._over = state in (_Drained.ENDED, _Drained.BROKEN)
-        return self._over
 
     def _take(self) -> pa.RecordBatch:
         self.outside = self._decoder.outside()

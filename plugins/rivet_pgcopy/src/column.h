@@ -64,7 +64,7 @@ size_t column_width(const column *self);
 /* Bytes of the values of variable length so far. */
 size_t column_bytes(const column *self);
 
-/* Append one array; for column_append alone. `dimensions` of an array that has several are kept in `dimensions_seen`. */
+/* Append one array; for column_append alone. Dimensions that are refused are kept for `dimensions_seen`. */
 problem list_append(column *self, const uint8_t *bytes, size_t length);
 
 /* The last array refused for its dimensions, as array_dims() writes them, for this thread. */

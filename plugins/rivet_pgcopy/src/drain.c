@@ -1,5 +1,6 @@
 #include "drain.h"
 
+#include <errno.h>
 #include <poll.h>
 
 enum { ROWS_UNTIL_COUNTED = 64 };
@@ -8,7 +9,8 @@ enum { ROWS_UNTIL_COUNTED = 64 };
 static drained receive(const libpq *pq, void *connection, int patience_ms) {
     struct pollfd waited = {.fd = pq->socket(connection), .events = POLLIN};
     if (waited.fd < 0) return BROKEN;
-    if (poll(&waited, 1, patience_ms) <= 0) return WAITING;
+    int ready = poll(&waited, 1, patience_ms);
+    if (ready <= 0) return ready == 0 || errno == EINTR ? WAITING : BROKEN;
     return pq->consume_input(connection) ? FULL : BROKEN;
 }
 

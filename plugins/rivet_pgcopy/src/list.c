@@ -28,8 +28,8 @@ problem list_append(column *self, const uint8_t *bytes, size_t length) {
     if (load32(bytes + 4) > 1 || dimensions > MOST_DIMENSIONS) return BAD_VALUE;
     if (element != self->field.element) return OTHER_ELEMENTS;
     if (length < HEAD_BYTES + dimensions * DIMENSION_BYTES) return BAD_LENGTH;
-    if (dimensions > 1) return refuse(bytes + HEAD_BYTES, (int)dimensions);
     if (dimensions == 0) return length == HEAD_BYTES ? FINE : BAD_LENGTH;
+    if (dimensions > 1 || load32(bytes + HEAD_BYTES + 4) != 1) return refuse(bytes + HEAD_BYTES, (int)dimensions);
     const uint8_t *at = bytes + HEAD_BYTES + DIMENSION_BYTES, *end = bytes + length;
     size_t count = load32(bytes + HEAD_BYTES);
     if (count > (size_t)(end - at) / LENGTH_BYTES) return BAD_LENGTH;

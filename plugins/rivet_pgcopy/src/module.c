@@ -29,7 +29,7 @@ static const char *const REASONS[] = {
     [TOO_LARGE] = "more than 2 GiB in one column of a batch",
     [DOES_NOT_FIT] = "a value has more digits than its column was declared with",
     [OTHER_ELEMENTS] = "an array holds elements of another type than its column",
-    [DIMENSIONS] = "an array has several dimensions",
+    [DIMENSIONS] = "an array has dimensions that a list cannot keep",
 };
 
 static PyObject *refused(decoder *self, problem found) {

@@ -14,7 +14,7 @@ typedef enum {
     TOO_LARGE,      /* more bytes in one batch's column than its offsets can count */
     DOES_NOT_FIT,   /* a decimal has more digits than its column was declared with */
     OTHER_ELEMENTS, /* an array holds elements of another type than its column */
-    DIMENSIONS      /* an array has several dimensions, which a list cannot keep */
+    DIMENSIONS      /* an array has several dimensions, or begins elsewhere than at 1, which a list cannot keep */
 } problem;
 
 #endif

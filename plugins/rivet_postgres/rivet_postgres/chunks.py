@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from rivet_core.errors import ConfigError
 from rivet_core.facts import ColumnFacts, Mark, ReadSpec, RelationKind, TableFacts, TypeKind, Unit, UnitKind
+from rivet_core.sql import windows
 from rivet_core.sql.cursor_plan import ORDERED
-from rivet_core.sql.marks import MICROS_PER_DAY, date_text, micros_of, timestamp_text
-from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, MAX_UNITS, integer_cuts, tile, unit_count, value_cuts
+from rivet_core.sql.marks import MICROS_PER_DAY, micros_of
+from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, integer_cuts, tile, unit_count, value_cuts
 
-_TIMES = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 _DERIVED = (RelationKind.VIEW, RelationKind.FOREIGN, RelationKind.QUERY)
 _KEYS = ORDERED | {TypeKind.TEXT}
 BLOCK_BYTES = 8192
@@ -101,22 +101,12 @@ def _require_key(spec: ReadSpec, table: TableFacts, column: ColumnFacts) -> None
 
 def day_cuts(spec: ReadSpec, column: ColumnFacts, known: Keys) -> tuple[str, ...]:
     """Return a cut before every `chunk_by_days`-th day (UTC), from the first known day to the last."""
-    if column.kind not in _TIMES:
-        raise ConfigError(
-            f"{spec.export}: chunk_by_days needs a date or timestamp, {column.name} is {column.source_type}",
-            hint="name such a column as `chunk_column`, or use `chunk_size`",
-        )
+    windows.check_days(spec, column)
     ends = [text for text in (*known.bounds, known.low, known.high) if text and "infinity" not in text]
     days = sorted(micros_of(text) // MICROS_PER_DAY for text in ends)
     if not days:
         return ()
-    step = max(spec.chunk_by_days or 1, -(-(days[-1] - days[0] + 1) // MAX_UNITS))
-    # A unit is closed above: the last microsecond of a day (for dates, the day itself) ends it.
-    starts = range(days[0] + step, days[-1] + 1, step)
-    if column.kind is TypeKind.DATE:
-        return tuple(date_text(day - 1) for day in starts)
-    zoned = column.kind is TypeKind.TIMESTAMPTZ
-    return tuple(timestamp_text(day * MICROS_PER_DAY - 1, zoned=zoned) for day in starts)
+    return windows.day_cuts(column.kind, days[0], days[-1], spec.chunk_by_days or 1)
 
 
 def block_units(spec: ReadSpec, table: TableFacts, rows: int | None) -> tuple[Unit, ...]:

@@ -212,13 +212,14 @@ def _array(plan: ColumnPlan, base: BaseType, types: TypeCatalog, *, binary: bool
         value, guard = f"{{}}::{spelled}[]" if (element.domain or base.domain) else "{}", f"{spelled}[]"
     # The error text depends on the row, so that the planner cannot evaluate the cast in advance.
     refusal = f"({POSTGRES.string(f'rivet:dimensions:{plan.name}:')} || pg_catalog.array_dims({{}}))::{guard}"
+    odd = "pg_catalog.array_ndims({}) > 1 OR pg_catalog.array_lower({}, 1) <> 1"
     return replace(
         inner,
         kind=TypeKind.ARRAY,
         arrow=pa.list_(inner.arrow),
         arrives=pa.list_(inner.arrives),
-        expression=value if binary else f"CASE WHEN pg_catalog.array_ndims({{}}) > 1 THEN {refusal} ELSE {value} END",
-        note=inner.note or "one-dimensional; a value of several dimensions is refused",
+        expression=value if binary else f"CASE WHEN {odd} THEN {refusal} ELSE {value} END",
+        note=inner.note or "one dimension from 1 on; any other value is refused",
         precision=None,
     )
 

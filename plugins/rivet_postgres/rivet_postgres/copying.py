@@ -96,13 +96,11 @@ class CopyStatement:
     def abandon(self) -> bool:
         """Cancel, and end the transaction. Returns whether the connection can be used again."""
         deadline = time.monotonic() + SECONDS_TO_ABANDON
-        reader, self._reader = self._reader, None
+        self._reader = None
         try:
             if self.connection.pgconn.transaction_status == pq.TransactionStatus.ACTIVE:
                 self.cancel()
-                if reader is not None and not reader.skip(deadline):
-                    return False
-                with suppress(Error):  # the cancel itself; a broken connection fails the ROLLBACK too
+                with suppress(Error):  # the cancel itself; a connection that is broken or busy fails the ROLLBACK too
                     self._exchange.finish(deadline)
             self.connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001 - whatever it is, this connection is not used again

@@ -41,24 +41,31 @@ class Exchange:
         return found
 
     def finish(self, deadline: float | None = None) -> None:
-        """Take the results that remain, so that the next statement can be sent."""
-        while self.result(deadline) is not None:
-            pass
+        """Take the results that remain, and drop the rows of a COPY, so that the next statement can be sent."""
+        from psycopg import pq
+
+        while (found := self.result(deadline)) is not None:
+            while found.status == pq.ExecStatus.COPY_OUT and (size := self._connection.get_copy_data(1)[0]) != -1:
+                if size == 0:
+                    self._receive(deadline)
 
     def _wait(self, deadline: float | None) -> None:
         from psycopg import OperationalError
 
-        connection = self._connection
-        watched = select.poll()
-        while connection.is_busy():
-            unsent = connection.flush()
-            if deadline is not None and time.monotonic() > deadline:
-                raise OperationalError("the server does not answer")
-            watched.register(connection.socket, select.POLLIN | (select.POLLOUT if unsent else 0))
-            if not watched.poll(_POLL_MS):
-                continue
+        while self._connection.is_busy():
             try:
-                connection.consume_input()
+                self._receive(deadline)
             except OperationalError:
-                if connection.is_busy():  # else its last words came along
+                if self._connection.is_busy():  # else its last words came along
                     raise
+
+    def _receive(self, deadline: float | None) -> None:
+        """Send what is still to be sent, and take what comes within a moment."""
+        from psycopg import OperationalError
+
+        if deadline is not None and time.monotonic() > deadline:
+            raise OperationalError("the server does not answer")
+        watched = select.poll()
+        watched.register(self._connection.socket, select.POLLIN | (select.POLLOUT if self._connection.flush() else 0))
+        if watched.poll(_POLL_MS):
+            self._connection.consume_input()

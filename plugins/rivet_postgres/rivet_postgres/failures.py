@@ -60,9 +60,10 @@ def translate(error: BaseException, endpoint: Endpoint, doing: str = "") -> Rive
 
 
 def dimensions_error(column: str, dimensions: str, state: str = "22P02") -> SourceError:
-    """Return the refusal of an array with several dimensions in a column that is read as a list."""
+    """Return the refusal of an array, in a column that is read as a list, with several dimensions or another first place."""
+    what = "of several dimensions" if dimensions.count("[") > 1 else "that does not begin at 1:"
     return SourceError(
-        f"the column {column} holds an array of several dimensions {dimensions}, which a list cannot keep",
+        f"the column {column} holds an array {what} {dimensions}, which a list cannot keep",
         hint=f"read it as text: `columns: {{{column}: text}}`",
         sqlstate=state,
         error_class="data",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Mark, Mode, ReadSpec, TableFacts, TypeKind, Unit, UnitKind
 from rivet_core.sql.cursor_plan import cursor_units, plan_cursor
+from rivet_core.sql.windows import time_column, unix_edge, window_units
 from rivet_postgres.chunks import Keys, chunk_units
-
-DAY_SECONDS = 86_400
 
 
 def plan_units(
@@ -25,43 +24,25 @@ def plan_units(
     if spec.mode is Mode.INCREMENTAL:
         return cursor_units(spec, plan_cursor(spec, table), committed)
     if spec.mode is Mode.TIME_WINDOW:
-        return window_units(spec, table, datetime.now(UTC))
+        return day_windows(spec, table, datetime.now(UTC))
     return chunk_units(spec, table, lambda column: keys(table, column))
 
 
-def window_units(spec: ReadSpec, table: TableFacts, now: datetime) -> tuple[Unit, ...]:
+def day_windows(spec: ReadSpec, table: TableFacts, now: datetime) -> tuple[Unit, ...]:
     """Return one unit for each UTC day that the last `days_window` times 24 hours touch, today's included.
 
     Raises `ConfigError` when the time column is missing or of a type that is neither time nor, for `unix`, integer.
     """
-    name = spec.time_column or ""
-    column = table.column(name)
-    if column is None:
-        raise ConfigError(f"{spec.export}: there is no time column {name!r}", hint="set `time_column` to a column of the table")
-    if not spec.days_window or spec.days_window < 1:
-        raise ConfigError(f"{spec.export}: a time window needs its length", hint="set `days_window` to a number of days")
-    spell = _spelling(spec, column.kind, f"{spec.export}: the time column {name} is {column.source_type}")
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    days = [today - timedelta(days=back) for back in range(spec.days_window, -1, -1)]
-    return tuple(
-        Unit(
-            index=index,
-            kind=UnitKind.WINDOW,
-            columns=(name,),
-            lower=(Mark(column=name, type=column.source_type, value=spell(day)),),
-            upper=(Mark(column=name, type=column.source_type, value=spell(day + timedelta(days=1))),),
-            lower_inclusive=True,
-            upper_inclusive=False,
-        )
-        for index, day in enumerate(days)
-    )
+    column = time_column(spec, table)
+    spell = _spelling(spec, column.kind, f"{spec.export}: the time column {column.name} is {column.source_type}")
+    return window_units(spec, column, spell, now.date())
 
 
-def _spelling(spec: ReadSpec, kind: TypeKind, what: str) -> Callable[[datetime], str]:
+def _spelling(spec: ReadSpec, kind: TypeKind, what: str) -> Callable[[date], str]:
     if spec.time_column_type == "unix":
         if kind is not TypeKind.INTEGER:
             raise ConfigError(f"{what}, not an integer of unix seconds", hint="set `time_column_type: timestamp`")
-        return lambda day: str(int(day.timestamp()))
+        return unix_edge
     formats = {TypeKind.DATE: "%Y-%m-%d", TypeKind.TIMESTAMP: "%Y-%m-%d %H:%M:%S", TypeKind.TIMESTAMPTZ: "%Y-%m-%d %H:%M:%S+00"}
     if kind not in formats:
         raise ConfigError(f"{what}, which is no time", hint="name a date or timestamp column, or set `time_column_type: unix`")
