@@ -7,6 +7,7 @@ from equi-depth bounds (a histogram) when there are any, else from the two ends 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Mark, Unit, UnitKind
@@ -111,3 +112,17 @@ def tile(
     if nullable:
         units.append(Unit(index=len(units), kind=UnitKind.NULLS, columns=(column,), relation=relation))
     return tuple(units)
+
+
+def tile_keys(columns: Sequence[str], bounds: Sequence[tuple[Mark, ...]], rows: int | None = None) -> tuple[Unit, ...]:
+    """Return the units between ordered `bounds` of a key of several columns; each bound belongs to the unit below it.
+
+    One unit over everything when there is no bound. `rows` is the estimate for one unit.
+    """
+    if not bounds:
+        return (Unit(index=0, kind=UnitKind.WHOLE),)
+    edges: list[tuple[Mark, ...]] = [(), *bounds, ()]
+    return tuple(
+        Unit(index=index, kind=UnitKind.RANGE, columns=tuple(columns), lower=lower, upper=upper, rows=rows)
+        for index, (lower, upper) in enumerate(pairwise(edges))
+    )

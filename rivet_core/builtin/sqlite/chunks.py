@@ -13,7 +13,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rivet_core.builtin.sqlite.connection import Connection
 from rivet_core.builtin.sqlite.cursor import mark_of
@@ -21,7 +20,9 @@ from rivet_core.builtin.sqlite.schema import Table
 from rivet_core.errors import ConfigError, SourceError
 from rivet_core.facts import ColumnFacts, Mark, ReadSpec, TableFacts, TypeKind, Unit, UnitKind
 from rivet_core.sql.dialect import SQLITE
-from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, MAX_UNITS, tile
+from rivet_core.sql.marks import MICROS_PER_DAY, micros_of
+from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, MAX_UNITS, tile, tile_keys
+from rivet_core.sql.windows import check_days, day_cuts
 
 SAMPLE_ROWS = 64
 """Keys looked at to judge how close they stand."""
@@ -46,6 +47,8 @@ def tiles(connection: Connection, spec: ReadSpec, facts: TableFacts, table: Tabl
             _column(spec, facts, spec.chunk_column)
         return whole
     key = [column for name in table.key if (column := facts.column(name)) is not None]
+    if spec.chunk_by_days and not spec.chunk_column and not key:
+        raise ConfigError(f"{spec.export}: {facts.name} has no primary key to chunk by", hint="use `mode: full`")
     if spec.chunk_column:
         column = _column(spec, facts, spec.chunk_column)
         if column.name not in table.key:
@@ -53,9 +56,13 @@ def tiles(connection: Connection, spec: ReadSpec, facts: TableFacts, table: Tabl
                 f"{spec.export}: chunk_column {column.name} is not in the primary key, so a row could move between units",
                 hint=f"chunk by {', '.join(table.key)}" if table.key else "use `mode: full`: one statement in one transaction",
             )
+        if spec.chunk_by_days:
+            return _by_days(connection, spec, table, column)
         if column.kind is TypeKind.INTEGER:
             return _by_integer(connection, spec, table, column)
         key = [column] if len(key) == 1 else []
+    elif spec.chunk_by_days:
+        return _by_days(connection, spec, table, key[0])
     elif key and key[0].kind is TypeKind.INTEGER and (len(key) == 1 or not spec.chunk_by_key):
         return _by_integer(connection, spec, table, key[0])
     if not key or any(column.nullable for column in key):
@@ -160,6 +167,27 @@ def cut(stretches: Sequence[Stretch], units: int) -> list[int]:
     return cuts
 
 
+def _by_days(connection: Connection, spec: ReadSpec, table: Table, column: ColumnFacts) -> tuple[Unit, ...]:
+    """Return ranges of days; a time of the last day sorts before the cut whether a blank or a T stands in it."""
+    check_days(spec, column)
+    name, source = SQLITE.quote(column.name), SQLITE.quote(table.relation.name)
+    low, high = connection.execute(f"SELECT (SELECT min({name}) FROM {source}), (SELECT max({name}) FROM {source})").fetchone()
+    cuts = () if low is None else _day_cuts(spec, column, low, high)
+    return tile(column.name, column.source_type, cuts, nullable=column.nullable)
+
+
+def _day_cuts(spec: ReadSpec, column: ColumnFacts, low: object, high: object) -> tuple[str, ...]:
+    try:
+        first, last = (micros_of(str(value)[:10]) // MICROS_PER_DAY for value in (low, high))
+    except ConfigError:
+        raise SourceError(
+            f"{spec.export}: {column.name} goes from {low!r} to {high!r}, which are no ISO dates that days could be cut from",
+            hint="use `chunk_size`, or write ISO text",
+            error_class="data",
+        ) from None
+    return tuple(cut.replace(" ", "T") for cut in day_cuts(column.kind, first, last, spec.chunk_by_days or 1))
+
+
 def _by_key(connection: Connection, spec: ReadSpec, table: Table, key: Sequence[ColumnFacts]) -> tuple[Unit, ...]:
     """Return keyset units: every n-th key, found by walking the key's own b-tree once."""
     source, names = SQLITE.quote(table.relation.name), [SQLITE.quote(column.name) for column in key]
@@ -179,11 +207,4 @@ def _by_key(connection: Connection, spec: ReadSpec, table: Table, key: Sequence[
             break
         values = found
         bounds.append(tuple(mark_of(column.name, column.source_type, value) for column, value in zip(key, found, strict=True)))
-    columns = tuple(column.name for column in key)
-    edges: list[tuple[Mark, ...]] = [(), *bounds, ()]
-    if len(edges) == 2:
-        return (Unit(index=0, kind=UnitKind.WHOLE),)
-    return tuple(
-        Unit(index=index, kind=UnitKind.RANGE, columns=columns, lower=lower, upper=upper, rows=size)
-        for index, (lower, upper) in enumerate(pairwise(edges))
-    )
+    return tile_keys([column.name for column in key], bounds, size)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, date, datetime
 
 from rivet_core.builtin.sqlite import chunks
 from rivet_core.builtin.sqlite.connection import Connection
 from rivet_core.builtin.sqlite.cursor import NUMBERS, TEXTS, TIMES, look_back, trusted_key
 from rivet_core.builtin.sqlite.schema import Table
 from rivet_core.errors import ConfigError
-from rivet_core.facts import ColumnFacts, Mark, Mode, ReadSpec, TableFacts, TypeKind, Unit, UnitKind
+from rivet_core.facts import Mark, Mode, ReadSpec, TableFacts, TypeKind, Unit, UnitKind
 from rivet_core.sql.cursor_plan import CursorPlan, cursor_units, plan_cursor
-
-_DEFAULT_DAYS = 1
+from rivet_core.sql.windows import time_column, unix_edge, window_units
 
 
 def units_of(
@@ -74,35 +72,11 @@ def windows(spec: ReadSpec, facts: TableFacts, today: date) -> tuple[Unit, ...]:
 
     Text columns are cut at `YYYY-MM-DD`, which sorts right before every ISO time of that day, with a blank or a T.
     """
-    column = facts.column(spec.time_column or "")
-    if column is None:
-        raise ConfigError(
-            f"{spec.export}: {spec.table or 'the query'} has no column {spec.time_column!r}",
-            hint=f"its columns are: {', '.join(c.name for c in facts.columns[:12])}",
-        )
+    column = time_column(spec, facts)
     unix = spec.time_column_type == "unix"
     if column.kind not in (TIMES | (NUMBERS if unix else TEXTS - {TypeKind.UUID})):
         raise ConfigError(
             f"{spec.export}: the time column {column.name} is declared {column.source_type or 'without a type'}",
             hint="use `time_column_type: unix` for numbers and `timestamp` for ISO text",
         )
-    first = today - timedelta(days=spec.days_window or _DEFAULT_DAYS)
-    days = [first + timedelta(days=i) for i in range((today - first).days + 2)]
-    return tuple(
-        Unit(
-            index=index,
-            kind=UnitKind.WINDOW,
-            columns=(column.name,),
-            lower=(_edge(column, day, unix=unix),),
-            upper=(_edge(column, after, unix=unix),),
-            lower_inclusive=True,
-            upper_inclusive=False,
-        )
-        for index, (day, after) in enumerate(pairwise(days))
-    )
-
-
-def _edge(column: ColumnFacts, day: date, *, unix: bool) -> Mark:
-    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    value = str(int(midnight.timestamp())) if unix else day.isoformat()
-    return Mark(column=column.name, type=column.source_type, value=value)
+    return window_units(spec, column, unix_edge if unix else date.isoformat, today)

@@ -24,7 +24,7 @@ def assert_tiles(session: SqliteSession, spec: ReadSpec, rows: list[tuple[object
     units = session.units(spec, ())
     assert [unit.index for unit in units] == list(range(len(units)))
     parts = [rows_of(read_unit(session, spec, unit)[0]) for unit in units]
-    assert sorted(row for part in parts for row in part) == sorted(rows)
+    assert sorted((row for part in parts for row in part), key=repr) == sorted(rows, key=repr)
     ranges = [unit for unit in units if unit.kind is UnitKind.RANGE]
     assert all(left.upper == right.lower for left, right in pairwise(ranges))
     if ranges:
@@ -161,3 +161,38 @@ def test_cuts_ascend_and_stay_inside(parts, units) -> None:
     assert cuts == sorted(set(cuts))
     assert len(cuts) <= units - 1 or units == 1
     assert all(stretches[0].low <= c < stretches[-1].high for c in cuts)
+
+
+def test_days_of_the_key(tmp_path) -> None:
+    path = tmp_path / "t.db"
+    moments = [f"2024-02-{day}{clock}" for day in (27, 28, 29) for clock in (" 00:00:00", "T12:30:00", " 23:59:59.999999")]
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (at TIMESTAMP, id INTEGER, PRIMARY KEY (at, id))")
+        connection.executemany("INSERT INTO t VALUES (?, 1)", [(moment,) for moment in [*moments, None]])
+        connection.execute("CREATE TABLE d (at DATE PRIMARY KEY NOT NULL, n DATETIME)")
+        connection.executemany("INSERT INTO d VALUES (?, 5)", [(f"2024-02-{day}",) for day in (25, 27, 28)])
+        connection.execute("CREATE TABLE n (at DATETIME PRIMARY KEY NOT NULL)")
+        connection.execute("INSERT INTO n VALUES (1700000000)")
+        connection.execute("CREATE TABLE k (at DATETIME)")
+    connection.close()
+    session = SqliteSession(path)
+    try:
+        assert assert_tiles(session, chunked(chunk_by_days=1), [(m, 1) for m in moments] + [(None, 1)]) == [3, 3, 3, 1]
+        spec = spec_of("d", chunk_by_days=2)
+        dates = [read_unit(session, spec, unit)[0] for unit in session.units(spec, ())]
+        assert [table.num_rows for table in dates] == [1, 2]
+        for table, keys, message in (
+            ("t", {"chunk_column": "id"}, "needs a date or timestamp"),
+            ("d", {"chunk_column": "n"}, "not in the primary key"),
+            ("k", {}, "no primary key"),
+        ):
+            with pytest.raises(ConfigError, match=message):
+                session.units(spec_of(table, chunk_by_days=1, **keys), ())
+        with pytest.raises(SourceError, match="no ISO dates"):
+            session.units(spec_of("n", chunk_by_days=1), ())
+    finally:
+        session.close()
+
+
+def spec_of(table: str, **keys: object) -> ReadSpec:
+    return ReadSpec(export="e", table=table, mode=Mode.CHUNKED, **keys)

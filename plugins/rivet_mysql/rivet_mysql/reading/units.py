@@ -6,18 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, date, datetime
 
 from rivet_core.errors import ConfigError
 from rivet_core.facts import ColumnFacts, Mark, Mode, ReadSpec, TableFacts, TypeKind, Unit, UnitKind
 from rivet_core.sql.cursor_plan import CursorPlan, cursor_units, plan_cursor
-from rivet_core.sql.ranges import integer_cuts, tile, unit_count
-from rivet_mysql.connection import Link, number
+from rivet_core.sql.marks import MICROS_PER_DAY, micros_of
+from rivet_core.sql.querytext import ALIAS
+from rivet_core.sql.ranges import SPARSE, integer_cuts, tile, tile_keys, unit_count
+from rivet_core.sql.windows import check_days, day_cuts, time_column, unix_edge, window_units
+from rivet_mysql.connection import Link, number, text
 from rivet_mysql.dialect import MYSQL
+from rivet_mysql.reading.sampling import Explorer
+from rivet_mysql.reading.statement import page_positions
 
 TIMES = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ})
-_DEFAULT_DAYS = 1
 
 
 def units_of(
@@ -49,82 +52,101 @@ def cursor_plan(spec: ReadSpec, facts: TableFacts) -> CursorPlan:
 
 
 def _chunks(link: Link, spec: ReadSpec, facts: TableFacts) -> tuple[Unit, ...]:
-    """Return ranges of the primary key's first column when it is an integer; else one unit, read in pages along the key.
+    """Return ranges of the primary key; one unit, read in pages where it can be, when the table has none that can be cut.
 
     Units over any other column would not be safe: an update moves a row from one to another, and no two connections of this
     engine share a snapshot.
     """
-    if spec.chunk_column is not None and facts.column(spec.chunk_column) is None:
+    whole = (Unit(index=0, kind=UnitKind.WHOLE),)
+    key = [column for name in facts.primary_key if (column := facts.column(name)) is not None]
+    asked = _asked(spec, facts, key)
+    if spec.chunk_by_days and asked is not None and spec.snapshot != "consistent":
+        return _days(link, spec, facts, asked)
+    positions = page_positions(spec, whole[0], facts)
+    if not positions or (asked is not None and asked.name != key[0].name):
+        return whole
+    if len(key) == 1 and key[0].kind is TypeKind.INTEGER:
+        ends, rows = _ends(link, facts, key[0])
+        if ends is None:
+            return whole
+        low, high = ends
+        rows = None if rows is None else min(max(rows, 1), high - low + 1)
+        units = unit_count(rows, spec.chunk_size, spec.chunk_count)
+        if rows is None or high - low < rows * SPARSE or units == 1:
+            cuts = integer_cuts(low=low, high=high, units=units, rows=rows)
+            return tile(key[0].name, key[0].source_type, [str(cut) for cut in cuts], rows=rows)
+    else:
+        units = unit_count(_estimate(link, facts), spec.chunk_size, spec.chunk_count)
+    if units == 1:
+        return whole
+    bounds, found = Explorer(link, facts, positions).cuts(units)
+    return tile_keys([position.name for position in positions], bounds, found // (len(bounds) + 1))
+
+
+def _asked(spec: ReadSpec, facts: TableFacts, key: Sequence[ColumnFacts]) -> ColumnFacts | None:
+    """Return the column that the config wants to chunk by; for days the key's first one where it names none."""
+    if spec.chunk_column is None:
+        if spec.chunk_by_days and not key:
+            raise ConfigError(f"{spec.export}: {facts.name} has no primary key to chunk by", hint="use `mode: full`")
+        return key[0] if spec.chunk_by_days else None
+    column = facts.column(spec.chunk_column)
+    if column is None:
         raise ConfigError(
             f"{spec.export}: {spec.table or 'the query'} has no column {spec.chunk_column!r}",
             hint=f"its columns are: {', '.join(c.name for c in facts.columns[:12])}",
         )
-    whole = (Unit(index=0, kind=UnitKind.WHOLE),)
-    leading = facts.column(facts.primary_key[0]) if facts.primary_key else None
-    integer = leading is not None and leading.kind is TypeKind.INTEGER and not leading.source_type.startswith("bit")
-    if leading is None or not integer or spec.snapshot == "consistent" or spec.chunk_column not in (None, leading.name):
-        return whole
-    ends, rows = _ends(link, facts, leading)
-    if ends is None:
-        return whole
-    low, high = ends
-    estimate = None if rows is None else min(max(rows, 1), high - low + 1) if len(facts.primary_key) == 1 else rows
-    wanted = unit_count(estimate, spec.chunk_size, spec.chunk_count)
-    cuts = integer_cuts(low=low, high=high, units=wanted, rows=estimate)
-    return tile(leading.name, leading.source_type, [str(cut) for cut in cuts], rows=estimate)
+    return column
+
+
+def _days(link: Link, spec: ReadSpec, facts: TableFacts, column: ColumnFacts) -> tuple[Unit, ...]:
+    """Return ranges of days of the primary key's first column, which has to be a date or time."""
+    check_days(spec, column)
+    if column.name != (facts.primary_key or ("",))[0]:
+        raise ConfigError(
+            f"{spec.export}: {column.name} is no key, so a row could move between units while they are read",
+            hint="chunk by the primary key, or use `mode: time_window` for the last days",
+        )
+    name, table = f"{ALIAS}.{MYSQL.quote(column.name)}", MYSQL.qualified((facts.schema, facts.relation))
+    rows = link.rows(
+        f"SELECT CAST(MIN({name}) AS CHAR), CAST(MAX({name}) AS CHAR) FROM {table} AS {ALIAS}",
+        doing=f"looking at the ends of {facts.relation}.{column.name}",
+    )
+    ends = [micros_of(text(value)) // MICROS_PER_DAY for value in rows[0] if value is not None]
+    cuts = day_cuts(column.kind, ends[0], ends[1], spec.chunk_by_days or 1) if ends else ()
+    return tile(column.name, column.source_type, cuts)
 
 
 def _ends(link: Link, facts: TableFacts, key: ColumnFacts) -> tuple[tuple[int, int] | None, int | None]:
     """Return the key's two ends (one look at each end of the index) and the estimated rows."""
     column = MYSQL.quote(key.name)
     table = MYSQL.qualified((facts.schema, facts.relation))
-    estimate = (
-        "SELECT TABLE_ROWS FROM information_schema.TABLES"
-        f" WHERE TABLE_SCHEMA = {MYSQL.string(facts.schema)} AND TABLE_NAME = {MYSQL.string(facts.relation)}"
-    )
     low, high, rows = link.rows(
-        f"SELECT (SELECT MIN({column}) FROM {table}), (SELECT MAX({column}) FROM {table}), ({estimate})",
+        f"SELECT (SELECT MIN({column}) FROM {table}), (SELECT MAX({column}) FROM {table}), ({_estimated(facts)})",
         doing=f"looking at the ends of {facts.relation}.{key.name}",
     )[0]
     first, last = number(low), number(high)
     return (None if first is None or last is None else (first, last)), number(rows)
 
 
+def _estimate(link: Link, facts: TableFacts) -> int | None:
+    return number(link.rows(_estimated(facts), doing=f"asking how large {facts.relation} is")[0][0])
+
+
+def _estimated(facts: TableFacts) -> str:
+    return (
+        "SELECT TABLE_ROWS FROM information_schema.TABLES"
+        f" WHERE TABLE_SCHEMA = {MYSQL.string(facts.schema)} AND TABLE_NAME = {MYSQL.string(facts.relation)}"
+    )
+
+
 def _windows(spec: ReadSpec, facts: TableFacts, today: date) -> tuple[Unit, ...]:
     """Return one unit per day (UTC), from `days_window` days ago to the end of today."""
-    column = facts.column(spec.time_column or "")
-    if column is None:
-        raise ConfigError(
-            f"{spec.export}: {spec.table or 'the query'} has no column {spec.time_column!r}",
-            hint=f"its columns are: {', '.join(c.name for c in facts.columns[:12])}",
-        )
+    column = time_column(spec, facts)
     unix = spec.time_column_type == "unix"
     if column.kind not in ({TypeKind.INTEGER, TypeKind.DECIMAL, TypeKind.FLOAT} if unix else TIMES):
         raise ConfigError(
             f"{spec.export}: the time column {column.name} is {column.source_type}",
             hint="use `time_column_type: unix` for numbers and `timestamp` for dates and times",
         )
-    first = today - timedelta(days=spec.days_window or _DEFAULT_DAYS)
-    days = [first + timedelta(days=i) for i in range((today - first).days + 2)]
-    return tuple(
-        Unit(
-            index=index,
-            kind=UnitKind.WINDOW,
-            columns=(column.name,),
-            lower=(_edge(column, day, unix=unix),),
-            upper=(_edge(column, after, unix=unix),),
-            lower_inclusive=True,
-            upper_inclusive=False,
-        )
-        for index, (day, after) in enumerate(pairwise(days))
-    )
-
-
-def _edge(column: ColumnFacts, day: date, *, unix: bool) -> Mark:
-    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    if unix:
-        value = str(int(midnight.timestamp()))
-    else:
-        value = day.isoformat() if column.kind is TypeKind.DATE else f"{day.isoformat()} 00:00:00"
-        value += "+00" if column.kind is TypeKind.TIMESTAMPTZ else ""
-    return Mark(column=column.name, type=column.source_type, value=value)
+    clock = {TypeKind.DATE: "", TypeKind.TIMESTAMPTZ: " 00:00:00+00"}.get(column.kind, " 00:00:00")
+    return window_units(spec, column, unix_edge if unix else lambda day: f"{day.isoformat()}{clock}", today)
