@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rivet_core.running.apply import ApplyOptions, apply_plan
 from rivet_core.running.events import RunEvent
-from rivet_core.running.layout import Layout, layout_of, output_key
+from rivet_core.running.layout import Layout, layout_of
 from rivet_core.running.outcome import CampaignOutcome, ExportOutcome
 from rivet_core.running.publish import LiveFile, list_files
 
@@ -18,5 +18,4 @@ __all__ = [
     "apply_plan",
     "layout_of",
     "list_files",
-    "output_key",
 ]

@@ -8,7 +8,6 @@ Without tokens a run is `{export}/run={run_id}/`. A destination `path` (or `pref
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -101,9 +100,3 @@ def split_tokens(destination: DestinationRef) -> tuple[dict[str, Json], str]:
         options[key] = root or ("/" if value.startswith("/") else "." if key == "path" else "")
         template = "/".join(pieces[first:])
     return options, template
-
-
-def output_key(options: Mapping[str, Json], kind: str, layout: Layout) -> str:
-    """Return a text that is equal for two exports that would share files, for the plan's check of distinct outputs."""
-    place = "|".join(f"{key}={options[key]}" for key in sorted(options) if isinstance(options[key], str))
-    return f"{kind}|{place}|{layout.home}".casefold()

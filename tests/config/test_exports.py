@@ -290,7 +290,7 @@ SAME: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("one", "two"), SAME)
-def test_two_exports_of_one_place_are_refused_naming_both(refuse: Refuse, one: str, two: str) -> None:
+def test_o02_two_exports_of_one_place_are_refused_naming_both(refuse: Refuse, one: str, two: str) -> None:
     error = refuse(f"{HEAD}exports:\n  - {one.encode().decode('unicode_escape') if chr(92) in one else one}\n  - {two}\n")
     assert error.message.startswith("rivet.yaml:5: exports[1].name: exports ")
     assert "(line 4)" in error.message
@@ -312,7 +312,7 @@ OTHER: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("one", "two"), OTHER)
-def test_distinct_places_are_fine(load: Load, one: str, two: str) -> None:
+def test_o02_distinct_places_are_fine(load: Load, one: str, two: str) -> None:
     assert len(load(f"{HEAD}exports:\n  - {one}\n  - {two}\n").exports) == 2
 
 
