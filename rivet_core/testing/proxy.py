@@ -70,7 +70,7 @@ class FaultProxy:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.close()
+        self._call(self._listen_no_more())
         self.drop()
         self._call(self._end_tasks())
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -79,6 +79,9 @@ class FaultProxy:
 
     def _call(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    async def _listen_no_more(self) -> None:
+        self._server.close()
 
     async def _end_tasks(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
