@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +43,40 @@ def test_every_reason_code_has_a_page_and_every_page_a_code() -> None:
 
     pages = {path.stem for path in (DOCS / "reasons").glob("*.md")} - {"README"}
     assert pages == set(TAXONOMY)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; a warning, a missing page or a link that leads nowhere fails the build."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "build.py"), "-o", str(folder)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def test_the_site_has_a_page_for_every_text(site: Path) -> None:
+    texts = {path.relative_to(DOCS).with_suffix("") for path in DOCS.rglob("*.md")}
+    pages = {path.relative_to(site).with_suffix("") for path in site.rglob("*.html")} - {Path("404"), Path("search")}
+    assert {Path(str(page).replace("index", "README")) for page in pages} == texts
+    assert not list(site.rglob("*.py"))
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r'(?:src|href)="(?:https?:)?//[^"]+\.(?:js|css|woff2?)"', text), page
+
+
+@pytest.mark.parametrize("wrong", ["[a](gone.md)", "[a](plan.md#no-such-heading)", "[a](../README.md)"])
+def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path, wrong: str) -> None:
+    docs = tmp_path / "docs"
+    shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns("__pycache__"))
+    with (docs / "modes.md").open("a", encoding="utf-8") as page:
+        page.write(f"\n{wrong}\n")
+    command = [sys.executable, str(docs / "build.py"), "-o", str(tmp_path / "site")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "modes.md" in done.stderr
+    assert "Traceback" not in done.stderr
