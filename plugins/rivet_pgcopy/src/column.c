@@ -57,7 +57,7 @@ static bool grow_bits(buffer *bits, int64_t room, int fill) {
 bool column_reserve(column *self, int64_t room) {
     if (room < 0 || !grow_bits(&self->validity, room, 0xFF)) return false;
     if (has_offsets(self)) {
-        if (!buffer_grow(&self->offsets, ((size_t)room + 1) * sizeof(int32_t))) return false;
+        if (!buffer_grow(&self->offsets, ((size_t)room + 1) * sizeof(int32_t)) || !buffer_grow(&self->values, 1)) return false;
         if (self->length == 0) memset(self->offsets.bytes, 0, sizeof(int32_t));
     } else if (self->field.kind == BOOLEAN) {
         if (!grow_bits(&self->values, room, 0)) return false;
