@@ -46,9 +46,10 @@ bench: $(VENV) ## Measure start-up, planning 10,000 tables, and live campaigns; 
 	@$(BIN)/python -m benchmarks.live $(LIVE)
 	@RIVET_LAWS=10 $(BIN)/pytest -n $(JOBS) tests/planning/test_laws.py
 
-soak: $(VENV) ## Kill exports 200 times while their table changes, and the suite of stores over one without conditional writes
+soak: $(VENV) ## Kill exports 200 times while their table changes, the suite of stores over one without conditional writes, and a minute of fuzzing
 	@RIVET_TEST_STORES=rclone $(BIN)/pytest -q tests/system/test_destinations.py
 	@$(BIN)/python -m benchmarks.soak $(SOAK)
+	@$(BIN)/python -m benchmarks.fuzz
 
 PEERS ?=
 bench-peers: $(VENV) ## Measure reading against other programs (PEERS="--tool PROGRAM ...", see docs/benchmarks.md)
