@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, delete, insert
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.pool import StaticPool
 
 from rivet_core.errors import InternalError, RivetError
@@ -58,16 +57,8 @@ class Database:
         self._engine.dispose()
 
 
-def table(model: type[DeclarativeBase]) -> Table:
-    """Return the table of a model, for statements that write rows without loading them."""
-    found = model.__table__
-    assert isinstance(found, Table)  # noqa: S101 - narrows the type; every model here maps to a table
-    return found
-
-
-def put(connection: Connection, model: type[DeclarativeBase], **values: Any) -> None:
+def put(connection: Connection, target: Table, **values: Any) -> None:
     """Insert a row, replacing the one with the same primary key. Portable: a delete and an insert in one transaction."""
-    target = table(model)
     connection.execute(delete(target).where(*(column == values[column.name] for column in target.primary_key)))
     connection.execute(insert(target).values(**values))
 

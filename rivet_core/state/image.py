@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Engine, MetaData, create_engine, insert, select
 from sqlalchemy.pool import StaticPool
 
-from rivet_core.state.models import Base
+from rivet_core.state.models import METADATA
 
 
 def in_memory(connection: sqlite3.Connection | None = None) -> Engine:
@@ -25,7 +25,7 @@ def copy_server(source: Engine) -> Engine:
     found = MetaData()
     engine = in_memory()
     with source.connect() as reading, engine.begin() as writing:
-        found.reflect(reading, only=lambda name, _: name in Base.metadata.tables)
+        found.reflect(reading, only=lambda name, _: name in METADATA.tables)
         for table in found.sorted_tables:
             for column in table.columns:
                 column.server_default = None  # a sequence of the server

@@ -23,8 +23,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, text, upda
 from sqlalchemy.exc import IntegrityError
 
 from rivet_core.errors import BusyError, RivetError
-from rivet_core.state.database import Database, table
-from rivet_core.state.models import LeaseRow
+from rivet_core.state.database import Database
+from rivet_core.state.models import LEASES
 
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 30.0
@@ -35,11 +35,9 @@ WANTED = "want:"
 """Before the names of leases that say: somebody waits for slots of this resource."""
 
 
-_FIND = select(table(LeaseRow)).where(LeaseRow.name.in_(bindparam("names", expanding=True)))
-_ADD = insert(table(LeaseRow))
-_FREE = delete(table(LeaseRow)).where(
-    LeaseRow.name.in_(bindparam("names", expanding=True)), LeaseRow.owner == bindparam("mine")
-)
+_FIND = select(LEASES).where(LEASES.c.name.in_(bindparam("names", expanding=True)))
+_ADD = insert(LEASES)
+_FREE = delete(LEASES).where(LEASES.c.name.in_(bindparam("names", expanding=True)), LEASES.c.owner == bindparam("mine"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +122,7 @@ class Leases:
 
     def wanted(self) -> set[str]:
         """Return the resources of which other live processes wait for slots."""
-        query = select(table(LeaseRow)).where(LeaseRow.name.startswith(WANTED), LeaseRow.owner != self._owner)
+        query = select(LEASES).where(LEASES.c.name.startswith(WANTED), LEASES.c.owner != self._owner)
         with self._database.reading() as connection:
             now = clock(connection)
             rows = [row for row in connection.execute(query) if not _stale(row, now)]
@@ -133,13 +131,13 @@ class Leases:
     def lost(self, lease: Lease) -> bool:
         """Whether somebody took the lease over, after this process was asleep for too long."""
         with self._database.reading() as connection:
-            owner = connection.execute(select(LeaseRow.owner).where(LeaseRow.name == lease.name)).scalar()
+            owner = connection.execute(select(LEASES.c.owner).where(LEASES.c.name == lease.name)).scalar()
         return owner != self._owner
 
     def holders(self) -> dict[str, str]:
         """Return every lease's name and holder, stale ones included, for reports."""
         with self._database.reading() as connection:
-            return {row.name: _holder(row) for row in connection.execute(select(table(LeaseRow)).order_by(LeaseRow.name))}
+            return {row.name: _holder(row) for row in connection.execute(select(LEASES).order_by(LEASES.c.name))}
 
     def close(self) -> None:
         """Release everything and stop the heartbeat."""
@@ -151,7 +149,7 @@ class Leases:
             held, self._held = self._held, set()
         if held:
             with self._database.writing() as connection:
-                connection.execute(delete(table(LeaseRow)).where(LeaseRow.owner == self._owner))
+                connection.execute(delete(LEASES).where(LEASES.c.owner == self._owner))
 
     def _take(self, name: str, slots: Sequence[Slots]) -> Lease | Refusal:
         pools = [(pool, [f"slot:{pool.resource}:{number}" for number in range(pool.capacity)]) for pool in slots if pool.count]
@@ -188,7 +186,7 @@ class Leases:
         if fresh:
             connection.execute(_ADD, [{"name": name, **values} for name in fresh])
         if taken:
-            connection.execute(update(table(LeaseRow)).where(LeaseRow.name.in_(taken)).values(**values))
+            connection.execute(update(LEASES).where(LEASES.c.name.in_(taken)).values(**values))
 
     def _keep(self, names: list[str]) -> None:
         with self._guard:
@@ -201,7 +199,7 @@ class Leases:
     def beat(self) -> None:
         """Say that this process is alive, without queueing behind its other writes."""
         with self._database.writing(busy=BEAT_BUSY_SECONDS) as connection:
-            mine = update(table(LeaseRow)).where(LeaseRow.owner == self._owner)
+            mine = update(LEASES).where(LEASES.c.owner == self._owner)
             connection.execute(mine.values(heartbeat_at=clock(connection)))
 
     def _beat(self) -> None:

@@ -6,8 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, Float, Index, Integer, String, Text
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import BigInteger, Column, Dialect, Float, Index, Integer, MetaData, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
 SCHEMA_VERSION = 2
@@ -51,152 +50,152 @@ class Document(TypeDecorator[Any]):
 
 Name = String(512)
 
+METADATA = MetaData()
+"""All tables; their names start with `rivet_`, so the state may share a database with others."""
 
-class Base(DeclarativeBase):
-    """Base of the tables; all names start with `rivet_`, so the state may share a database with others."""
+SCHEMA = Table(
+    "rivet_schema",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+"""One row: the version of this schema."""
 
+REVISION = Table(
+    "rivet_alembic",
+    METADATA,
+    Column("version_num", String(32), primary_key=True),
+)
+"""Alembic's own table: the newest migration that ran."""
 
-class SchemaRow(Base):
-    """One row: the version of this schema."""
+CURSORS = Table(
+    "rivet_cursor",
+    METADATA,
+    Column("export", Name, primary_key=True),
+    Column("marks", Document, nullable=True),
+    Column("run_id", String(64), nullable=False),
+    Column("updated_at", Moment, nullable=False),
+)
+"""Where an export's next incremental run begins."""
 
-    __tablename__ = "rivet_schema"
-    id: Mapped[int] = mapped_column(Integer, primary_key=True)
-    version: Mapped[int] = mapped_column(Integer)
+RUNS = Table(
+    "rivet_run",
+    METADATA,
+    Column("run_id", String(64), primary_key=True),
+    Column("export", Name, nullable=False),
+    Column("plan_id", String(64), nullable=False),
+    Column("fingerprint", String(64), nullable=False),
+    Column("source_fingerprint", String(64), nullable=False),
+    Column("mode", String(32), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("finished_at", Moment, nullable=True),
+    Column("seconds", Float, nullable=True),
+    Column("rows", BigInteger, nullable=True),
+    Column("bytes", BigInteger, nullable=True),
+    Column("table_bytes", BigInteger, nullable=True),
+    Column("predicted_seconds", Float, nullable=True),
+    Column("retries", Integer, default=0, nullable=False),
+    Column("error_class", String(32), default="", nullable=False),
+    Column("error", Document, nullable=True),
+    Column("units", Document, nullable=True),
+    Column("cursor_before", Document, nullable=True),
+    Column("columns", Document, nullable=True),
+    Index("rivet_run_export", "export", "started_at"),
+    Index("rivet_run_plan", "plan_id"),
+)
+"""One run of one export. `status` is running, succeeded, failed or killed."""
 
+UNITS = Table(
+    "rivet_unit",
+    METADATA,
+    Column("run_id", String(64), primary_key=True),
+    Column("unit", Integer, primary_key=True),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("marks", Document, nullable=True),
+    Column("counts", Document, nullable=True),
+    Column("schema", Document, nullable=True),
+    Column("done_at", Moment, nullable=False),
+)
+"""A unit whose parts are published (I5: there is no way back)."""
 
-class RevisionRow(Base):
-    """Alembic's own table: the newest migration that ran."""
+PARTS = Table(
+    "rivet_part",
+    METADATA,
+    Column("run_id", String(64), primary_key=True),
+    Column("unit", Integer, primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("partition", String(512), primary_key=True, default=""),
+    Column("key", Text, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("checksum", String(80), nullable=False),
+    Column("columns", Document, nullable=True),
+)
+"""One published file of a unit; kept while its run can be resumed, the manifest has it afterwards."""
 
-    __tablename__ = "rivet_alembic"
-    version_num: Mapped[str] = mapped_column(String(32), primary_key=True)
+PROGRESS = Table(
+    "rivet_progress",
+    METADATA,
+    Column("export", Name, primary_key=True),
+    Column("observed", Document, nullable=True),
+    Column("committed", Document, nullable=True),
+    Column("verified", Document, nullable=True),
+    Column("observed_at", Moment, nullable=True),
+    Column("committed_at", Moment, nullable=True),
+    Column("verified_at", Moment, nullable=True),
+)
+"""Observed, committed and verified boundary of an export."""
 
+METRICS = Table(
+    "rivet_metric",
+    METADATA,
+    Column("run_id", String(64), primary_key=True),
+    Column("export", Name, index=True, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("predicted_p10", Float, nullable=True),
+    Column("predicted_p50", Float, nullable=True),
+    Column("predicted_p90", Float, nullable=True),
+    Column("basis", String(16), nullable=False),
+)
+"""One graded run."""
 
-class CursorRow(Base):
-    """Where an export's next incremental run begins."""
+EVENTS = Table(
+    "rivet_event",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", Moment, index=True, nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("plan_id", String(64), nullable=False),
+    Column("export", Name, nullable=False),
+    Column("data", Document, nullable=True),
+    Index("rivet_event_export", "export", "kind"),
+)
+"""One entry of the journal."""
 
-    __tablename__ = "rivet_cursor"
-    export: Mapped[str] = mapped_column(Name, primary_key=True)
-    marks: Mapped[Any] = mapped_column(Document, nullable=True)
-    run_id: Mapped[str] = mapped_column(String(64))
-    updated_at: Mapped[datetime] = mapped_column(Moment)
+SNAPSHOTS = Table(
+    "rivet_snapshot",
+    METADATA,
+    Column("source", Name, primary_key=True),
+    Column("observed_at", Moment, primary_key=True),
+    Column("data", Document, nullable=True),
+)
+"""The catalog of a source at one moment; the two newest are kept, for rates."""
 
-
-class RunRow(Base):
-    """One run of one export. `status` is running, succeeded, failed or killed."""
-
-    __tablename__ = "rivet_run"
-    run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    export: Mapped[str] = mapped_column(Name)
-    plan_id: Mapped[str] = mapped_column(String(64))
-    fingerprint: Mapped[str] = mapped_column(String(64))
-    source_fingerprint: Mapped[str] = mapped_column(String(64))
-    mode: Mapped[str] = mapped_column(String(32))
-    status: Mapped[str] = mapped_column(String(16))
-    started_at: Mapped[datetime] = mapped_column(Moment)
-    finished_at: Mapped[datetime | None] = mapped_column(Moment)
-    seconds: Mapped[float | None] = mapped_column(Float)
-    rows: Mapped[int | None] = mapped_column(BigInteger)
-    bytes: Mapped[int | None] = mapped_column(BigInteger)
-    table_bytes: Mapped[int | None] = mapped_column(BigInteger)
-    predicted_seconds: Mapped[float | None] = mapped_column(Float)
-    retries: Mapped[int] = mapped_column(Integer, default=0)
-    error_class: Mapped[str] = mapped_column(String(32), default="")
-    error: Mapped[Any] = mapped_column(Document, nullable=True)
-    units: Mapped[Any] = mapped_column(Document, nullable=True)
-    cursor_before: Mapped[Any] = mapped_column(Document, nullable=True)
-    columns: Mapped[Any] = mapped_column(Document, nullable=True)
-    __table_args__ = (Index("rivet_run_export", "export", "started_at"), Index("rivet_run_plan", "plan_id"))
-
-
-class UnitRow(Base):
-    """A unit whose parts are published (I5: there is no way back)."""
-
-    __tablename__ = "rivet_unit"
-    run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    unit: Mapped[int] = mapped_column(Integer, primary_key=True)
-    rows: Mapped[int] = mapped_column(BigInteger)
-    bytes: Mapped[int] = mapped_column(BigInteger)
-    marks: Mapped[Any] = mapped_column(Document, nullable=True)
-    counts: Mapped[Any] = mapped_column(Document, nullable=True)
-    schema: Mapped[Any] = mapped_column(Document, nullable=True)
-    done_at: Mapped[datetime] = mapped_column(Moment)
-
-
-class PartRow(Base):
-    """One published file of a unit; kept while its run can be resumed, the manifest has it afterwards."""
-
-    __tablename__ = "rivet_part"
-    run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    unit: Mapped[int] = mapped_column(Integer, primary_key=True)
-    part: Mapped[int] = mapped_column(Integer, primary_key=True)
-    partition: Mapped[str] = mapped_column(String(512), primary_key=True, default="")
-    key: Mapped[str] = mapped_column(Text)
-    rows: Mapped[int] = mapped_column(BigInteger)
-    bytes: Mapped[int] = mapped_column(BigInteger)
-    checksum: Mapped[str] = mapped_column(String(80))
-    columns: Mapped[Any] = mapped_column(Document, nullable=True)
-
-
-class ProgressRow(Base):
-    """Observed, committed and verified boundary of an export."""
-
-    __tablename__ = "rivet_progress"
-    export: Mapped[str] = mapped_column(Name, primary_key=True)
-    observed: Mapped[Any] = mapped_column(Document, nullable=True)
-    committed: Mapped[Any] = mapped_column(Document, nullable=True)
-    verified: Mapped[Any] = mapped_column(Document, nullable=True)
-    observed_at: Mapped[datetime | None] = mapped_column(Moment)
-    committed_at: Mapped[datetime | None] = mapped_column(Moment)
-    verified_at: Mapped[datetime | None] = mapped_column(Moment)
-
-
-class MetricRow(Base):
-    """One graded run."""
-
-    __tablename__ = "rivet_metric"
-    run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    export: Mapped[str] = mapped_column(Name, index=True)
-    at: Mapped[datetime] = mapped_column(Moment)
-    status: Mapped[str] = mapped_column(String(16))
-    seconds: Mapped[float] = mapped_column(Float)
-    rows: Mapped[int] = mapped_column(BigInteger)
-    bytes: Mapped[int] = mapped_column(BigInteger)
-    predicted_p10: Mapped[float | None] = mapped_column(Float)
-    predicted_p50: Mapped[float | None] = mapped_column(Float)
-    predicted_p90: Mapped[float | None] = mapped_column(Float)
-    basis: Mapped[str] = mapped_column(String(16))
-
-
-class EventRow(Base):
-    """One entry of the journal."""
-
-    __tablename__ = "rivet_event"
-    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=True)
-    at: Mapped[datetime] = mapped_column(Moment, index=True)
-    kind: Mapped[str] = mapped_column(String(64))
-    plan_id: Mapped[str] = mapped_column(String(64))
-    export: Mapped[str] = mapped_column(Name)
-    data: Mapped[Any] = mapped_column(Document, nullable=True)
-    __table_args__ = (Index("rivet_event_export", "export", "kind"),)
-
-
-class SnapshotRow(Base):
-    """The catalog of a source at one moment; the two newest are kept, for rates."""
-
-    __tablename__ = "rivet_snapshot"
-    source: Mapped[str] = mapped_column(Name, primary_key=True)
-    observed_at: Mapped[datetime] = mapped_column(Moment, primary_key=True)
-    data: Mapped[Any] = mapped_column(Document, nullable=True)
-
-
-class LeaseRow(Base):
-    """Who works on an export, or holds a connection or heavy slot of a group, and when that was last seen alive."""
-
-    __tablename__ = "rivet_lease"
-    name: Mapped[str] = mapped_column(Name, primary_key=True)
-    owner: Mapped[str] = mapped_column(String(64))
-    host: Mapped[str] = mapped_column(String(256))
-    pid: Mapped[int] = mapped_column(Integer)
-    process_started: Mapped[str] = mapped_column(String(64))
-    acquired_at: Mapped[datetime] = mapped_column(Moment)
-    heartbeat_at: Mapped[datetime] = mapped_column(Moment)
+LEASES = Table(
+    "rivet_lease",
+    METADATA,
+    Column("name", Name, primary_key=True),
+    Column("owner", String(64), nullable=False),
+    Column("host", String(256), nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("process_started", String(64), nullable=False),
+    Column("acquired_at", Moment, nullable=False),
+    Column("heartbeat_at", Moment, nullable=False),
+)
+"""Who works on an export, or holds a connection or heavy slot of a group, and when that was last seen alive."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import delete, select
 
-from rivet_core.state.database import Database, table
-from rivet_core.state.models import CursorRow, PartRow, ProgressRow, RunRow, UnitRow
+from rivet_core.state.database import Database
+from rivet_core.state.models import CURSORS, PARTS, PROGRESS, RUNS, UNITS
 
 
 def forget_progress(database: Database, export: str) -> str | None:
@@ -15,17 +15,17 @@ def forget_progress(database: Database, export: str) -> str | None:
     may bring its cursor back.
     """
     with database.writing() as connection:
-        for model in (CursorRow, ProgressRow):
-            connection.execute(delete(table(model)).where(table(model).c.export == export))
+        for place in (CURSORS, PROGRESS):
+            connection.execute(delete(place).where(place.c.export == export))
         newest = connection.execute(
-            select(RunRow.run_id, RunRow.status)
-            .where(RunRow.export == export)
-            .order_by(RunRow.started_at.desc(), RunRow.run_id.desc())
+            select(RUNS.c.run_id, RUNS.c.status)
+            .where(RUNS.c.export == export)
+            .order_by(RUNS.c.started_at.desc(), RUNS.c.run_id.desc())
             .limit(1)
         ).first()
         if newest is None or newest.status == "succeeded":
             return None
         run_id: str = newest.run_id
-        for of_run in (UnitRow, PartRow, RunRow):
-            connection.execute(delete(table(of_run)).where(table(of_run).c.run_id == run_id))
+        for of_run in (UNITS, PARTS, RUNS):
+            connection.execute(delete(of_run).where(of_run.c.run_id == run_id))
         return run_id

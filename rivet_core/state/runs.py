@@ -9,22 +9,22 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from rivet_core.facts import Json, Mark, RunFact
-from rivet_core.state.database import Database, put, table
+from rivet_core.state.database import Database, put
 from rivet_core.state.marks import marks_from_json, marks_to_json, units_from_json
-from rivet_core.state.models import CursorRow, MetricRow, PartRow, ProgressRow, RunRow, UnitRow
+from rivet_core.state.models import CURSORS, METRICS, PARTS, PROGRESS, RUNS, UNITS
 from rivet_core.state.records import Metric, PartRecord, Resumable, RunStart, UnitRecord
 
 # Statements of every export's path, built once: building them costs more than running them.
-_RUN = table(RunRow)
+_RUN = RUNS
 _ABANDON = (
     update(_RUN)
-    .where(RunRow.export == bindparam("of"), RunRow.status == "running")
+    .where(RUNS.c.export == bindparam("of"), RUNS.c.status == "running")
     .values(status="killed", finished_at=bindparam("now"))
 )
 _BEGIN = insert(_RUN)
 _END = (
     update(_RUN)
-    .where(RunRow.run_id == bindparam("id"))
+    .where(RUNS.c.run_id == bindparam("id"))
     .values(
         {
             name: bindparam(name)
@@ -33,17 +33,17 @@ _END = (
     )
 )
 # What came to the state as committed stays so, whatever goes wrong afterwards.
-_END_WITHOUT_COMMIT = _END.where(RunRow.status != "succeeded")
-_ADD_UNIT = insert(table(UnitRow))
-_ADD_PART = insert(table(PartRow))
-_FORGET_UNITS = delete(table(UnitRow)).where(UnitRow.run_id == bindparam("id"))
-_FORGET_PARTS = delete(table(PartRow)).where(PartRow.run_id == bindparam("id"))
-_FORGET_UNIT = delete(table(UnitRow)).where(UnitRow.run_id == bindparam("id"), UnitRow.unit == bindparam("number"))
-_FORGET_UNIT_PARTS = delete(table(PartRow)).where(PartRow.run_id == bindparam("id"), PartRow.unit == bindparam("number"))
-_CLEAR_CURSOR = delete(table(CursorRow)).where(CursorRow.export == bindparam("of"))
-_CLEAR_PROGRESS = delete(table(ProgressRow)).where(ProgressRow.export == bindparam("of"))
-_ADD_METRIC = insert(table(MetricRow))
-_FORGET_METRIC = delete(table(MetricRow)).where(MetricRow.run_id == bindparam("id"))
+_END_WITHOUT_COMMIT = _END.where(RUNS.c.status != "succeeded")
+_ADD_UNIT = insert(UNITS)
+_ADD_PART = insert(PARTS)
+_FORGET_UNITS = delete(UNITS).where(UNITS.c.run_id == bindparam("id"))
+_FORGET_PARTS = delete(PARTS).where(PARTS.c.run_id == bindparam("id"))
+_FORGET_UNIT = delete(UNITS).where(UNITS.c.run_id == bindparam("id"), UNITS.c.unit == bindparam("number"))
+_FORGET_UNIT_PARTS = delete(PARTS).where(PARTS.c.run_id == bindparam("id"), PARTS.c.unit == bindparam("number"))
+_CLEAR_CURSOR = delete(CURSORS).where(CURSORS.c.export == bindparam("of"))
+_CLEAR_PROGRESS = delete(PROGRESS).where(PROGRESS.c.export == bindparam("of"))
+_ADD_METRIC = insert(METRICS)
+_FORGET_METRIC = delete(METRICS).where(METRICS.c.run_id == bindparam("id"))
 
 
 class Runs:
@@ -80,8 +80,8 @@ class Runs:
         """Take up a broken-off run again."""
         with self._database.writing() as connection:
             connection.execute(
-                update(table(RunRow))
-                .where(RunRow.run_id == run_id)
+                update(RUNS)
+                .where(RUNS.c.run_id == run_id)
                 .values(status="running", finished_at=None, error=None, error_class="")
             )
 
@@ -145,7 +145,7 @@ class Runs:
                 },
             )
             if cursor is not None:
-                put(connection, CursorRow, export=export, marks=marks_to_json(cursor), run_id=run_id, updated_at=now)
+                put(connection, CURSORS, export=export, marks=marks_to_json(cursor), run_id=run_id, updated_at=now)
                 _progress(connection, export, committed=marks_to_json(cursor), committed_at=now)
             elif not keep_cursor:
                 connection.execute(_CLEAR_CURSOR, {"of": export})
@@ -194,18 +194,13 @@ class Runs:
         """Return the newest run of an export when it did not finish, else `None`."""
         with self._database.reading() as connection:
             row = connection.execute(
-                select(table(RunRow))
-                .where(RunRow.export == export)
-                .order_by(RunRow.started_at.desc(), RunRow.run_id.desc())
-                .limit(1)
+                select(RUNS).where(RUNS.c.export == export).order_by(RUNS.c.started_at.desc(), RUNS.c.run_id.desc()).limit(1)
             ).first()
             if row is None or row.status == "succeeded":
                 return None
-            units = connection.execute(select(table(UnitRow)).where(UnitRow.run_id == row.run_id).order_by(UnitRow.unit)).all()
+            units = connection.execute(select(UNITS).where(UNITS.c.run_id == row.run_id).order_by(UNITS.c.unit)).all()
             parts = connection.execute(
-                select(table(PartRow))
-                .where(PartRow.run_id == row.run_id)
-                .order_by(PartRow.unit, PartRow.partition, PartRow.part)
+                select(PARTS).where(PARTS.c.run_id == row.run_id).order_by(PARTS.c.unit, PARTS.c.partition, PARTS.c.part)
             ).all()
         return Resumable(
             run_id=row.run_id,
@@ -231,25 +226,25 @@ class Runs:
     def status(self, run_id: str) -> str | None:
         """Return a run's status, `None` when it is unknown."""
         with self._database.reading() as connection:
-            found: str | None = connection.execute(select(RunRow.status).where(RunRow.run_id == run_id)).scalar()
+            found: str | None = connection.execute(select(RUNS.c.status).where(RUNS.c.run_id == run_id)).scalar()
         return found
 
     def live(self) -> set[str]:
         """Return the ids of runs that are running, or that could be resumed: `gc` spares their files (M15)."""
-        newest = select(RunRow.export, func.max(RunRow.started_at).label("at")).group_by(RunRow.export).subquery()
+        newest = select(RUNS.c.export, func.max(RUNS.c.started_at).label("at")).group_by(RUNS.c.export).subquery()
         with self._database.reading() as connection:
             rows = connection.execute(
-                select(RunRow.run_id)
-                .join(newest, (newest.c.export == RunRow.export) & (newest.c.at == RunRow.started_at))
-                .where(RunRow.status != "succeeded")
+                select(RUNS.c.run_id)
+                .join(newest, (newest.c.export == RUNS.c.export) & (newest.c.at == RUNS.c.started_at))
+                .where(RUNS.c.status != "succeeded")
             ).all()
-            running = connection.execute(select(RunRow.run_id).where(RunRow.status == "running")).all()
+            running = connection.execute(select(RUNS.c.run_id).where(RUNS.c.status == "running")).all()
         return {row.run_id for row in (*rows, *running)}
 
     def histories(self, limit: int) -> dict[str, tuple[RunFact, ...]]:
         """Return the newest `limit` runs of every export, newest first, in one statement."""
-        place = func.row_number().over(partition_by=RunRow.export, order_by=(RunRow.started_at.desc(), RunRow.run_id.desc()))
-        ranked = select(table(RunRow), place.label("place")).subquery()
+        place = func.row_number().over(partition_by=RUNS.c.export, order_by=(RUNS.c.started_at.desc(), RUNS.c.run_id.desc()))
+        ranked = select(RUNS, place.label("place")).subquery()
         found: dict[str, list[RunFact]] = {}
         with self._database.reading() as connection:
             for row in connection.execute(
@@ -260,9 +255,9 @@ class Runs:
 
 
 def _progress(connection: Connection, export: str, **values: Any) -> None:
-    changed = connection.execute(update(table(ProgressRow)).where(ProgressRow.export == export).values(**values))
+    changed = connection.execute(update(PROGRESS).where(PROGRESS.c.export == export).values(**values))
     if not changed.rowcount:
-        connection.execute(insert(table(ProgressRow)).values(export=export, **values))
+        connection.execute(insert(PROGRESS).values(export=export, **values))
 
 
 def _part_values(run_id: str, part: PartRecord) -> dict[str, Any]:

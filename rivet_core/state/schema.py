@@ -6,10 +6,10 @@ looked at, and alembic imported, only while there is something to migrate.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Engine, inspect, select, text, update
+from sqlalchemy import Connection, Engine, insert, inspect, select, text, update
 
 from rivet_core.errors import ConfigError
-from rivet_core.state.models import SCHEMA_VERSION, Base, RevisionRow, SchemaRow, revision
+from rivet_core.state.models import METADATA, REVISION, SCHEMA, SCHEMA_VERSION, revision
 
 _LOCK = 0x7269766574
 """Key of the advisory lock ("rivet") under which one process at a time makes or migrates a state in PostgreSQL."""
@@ -34,9 +34,9 @@ def settle(engine: Engine, place: str) -> None:
 
 def version_of(connection: Connection, place: str) -> int | None:
     """Return the version of the schema, `None` where there is none. Raises `ConfigError` for one that is newer than known."""
-    if not inspect(connection).has_table(SchemaRow.__tablename__):
+    if not inspect(connection).has_table(SCHEMA.name):
         return None
-    version = connection.execute(select(SchemaRow.version)).scalar()
+    version = connection.execute(select(SCHEMA.c.version)).scalar()
     if version is not None and version > SCHEMA_VERSION:
         raise ConfigError(
             f"the state at {place} is of a newer Rivet (schema {version}, known: {SCHEMA_VERSION})",
@@ -48,9 +48,9 @@ def version_of(connection: Connection, place: str) -> int | None:
 
 def create(connection: Connection) -> None:
     """Make every table as the newest migration leaves it; a test holds the two to each other."""
-    Base.metadata.create_all(connection)
-    connection.execute(SchemaRow.__table__.insert().values(id=1, version=SCHEMA_VERSION))  # type: ignore[attr-defined]
-    connection.execute(RevisionRow.__table__.insert().values(version_num=revision(SCHEMA_VERSION)))  # type: ignore[attr-defined]
+    METADATA.create_all(connection)
+    connection.execute(insert(SCHEMA).values(id=1, version=SCHEMA_VERSION))
+    connection.execute(insert(REVISION).values(version_num=revision(SCHEMA_VERSION)))
 
 
 def migrate(connection: Connection, version: int, place: str) -> None:
@@ -71,4 +71,4 @@ def migrate(connection: Connection, version: int, place: str) -> None:
             hint="restore the state from a backup, or point state.url elsewhere and run: rivet state rebuild",
             code="state_migration",
         ) from error
-    connection.execute(update(SchemaRow).values(version=SCHEMA_VERSION))
+    connection.execute(update(SCHEMA).values(version=SCHEMA_VERSION))

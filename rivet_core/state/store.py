@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from sqlalchemy import Engine, delete, insert, select
 
 from rivet_core.facts import Json, Mark, RunFact
-from rivet_core.state.database import Database, put, table
+from rivet_core.state.database import Database, put
 from rivet_core.state.leases import Leases
 from rivet_core.state.marks import marks_from_json, marks_to_json
-from rivet_core.state.models import CursorRow, EventRow, MetricRow, ProgressRow, RunRow, SnapshotRow
+from rivet_core.state.models import CURSORS, EVENTS, METRICS, PROGRESS, RUNS, SNAPSHOTS
 from rivet_core.state.records import Event, Metric, Progress, Snapshot
 from rivet_core.state.reset import forget_progress
 from rivet_core.state.runs import Runs
@@ -50,21 +50,21 @@ class StateStore:
     def cursors(self) -> dict[str, tuple[Mark, ...]]:
         """Return every export's committed cursor."""
         with self._database.reading() as connection:
-            return {row.export: marks_from_json(row.marks) for row in connection.execute(select(table(CursorRow)))}
+            return {row.export: marks_from_json(row.marks) for row in connection.execute(select(CURSORS))}
 
     def cursor(self, export: str) -> tuple[Mark, ...]:
         """Return one export's committed cursor, empty when it is unset."""
         with self._database.reading() as connection:
-            return marks_from_json(connection.execute(select(CursorRow.marks).where(CursorRow.export == export)).scalar())
+            return marks_from_json(connection.execute(select(CURSORS.c.marks).where(CURSORS.c.export == export)).scalar())
 
     def set_cursor(self, export: str, marks: tuple[Mark, ...], run_id: str = "") -> None:
         """Set a cursor outside of a run; no marks clear it."""
         with self._database.writing() as connection:
             if marks:
-                put(connection, CursorRow, export=export, marks=marks_to_json(marks), run_id=run_id, updated_at=_now())
+                put(connection, CURSORS, export=export, marks=marks_to_json(marks), run_id=run_id, updated_at=_now())
             else:
-                connection.execute(delete(table(CursorRow)).where(CursorRow.export == export))
-                connection.execute(delete(table(ProgressRow)).where(ProgressRow.export == export))
+                connection.execute(delete(CURSORS).where(CURSORS.c.export == export))
+                connection.execute(delete(PROGRESS).where(PROGRESS.c.export == export))
 
     def reset(self, export: str) -> str | None:
         """Start an export over; return the id of the broken-off run that was forgotten, `None` when there was none."""
@@ -91,19 +91,18 @@ class StateStore:
                     committed_at=row.committed_at,
                     verified_at=row.verified_at,
                 )
-                for row in connection.execute(select(table(ProgressRow)))
+                for row in connection.execute(select(PROGRESS))
             }
 
     def verify(self, export: str, committed: tuple[Mark, ...]) -> bool:
         """Move the verified boundary to `committed`, only while that still is the committed one. Return whether it moved."""
         with self._database.writing() as connection:
-            row = connection.execute(select(table(ProgressRow)).where(ProgressRow.export == export)).first()
+            row = connection.execute(select(PROGRESS).where(PROGRESS.c.export == export)).first()
             if row is None or marks_from_json(row.committed) != committed:
                 return False
             connection.execute(
-                table(ProgressRow)
-                .update()
-                .where(ProgressRow.export == export)
+                PROGRESS.update()
+                .where(PROGRESS.c.export == export)
                 .values(verified=marks_to_json(committed), verified_at=_now())
             )
             return True
@@ -117,16 +116,16 @@ class StateStore:
     def committed_by_plan(self, plan_id: str) -> set[str]:
         """Return the exports that a run of this plan has committed."""
         with self._database.reading() as connection:
-            rows = connection.execute(select(RunRow.export).where(RunRow.plan_id == plan_id, RunRow.status == "succeeded"))
+            rows = connection.execute(select(RUNS.c.export).where(RUNS.c.plan_id == plan_id, RUNS.c.status == "succeeded"))
             return {row.export for row in rows}
 
     def last_columns(self, export: str) -> tuple[tuple[str, str], ...] | None:
         """Return `(name, type)` of the columns of the last committed run, `None` when there was none."""
         with self._database.reading() as connection:
             found = connection.execute(
-                select(RunRow.columns)
-                .where(RunRow.export == export, RunRow.status == "succeeded", RunRow.columns.is_not(None))
-                .order_by(RunRow.started_at.desc())
+                select(RUNS.c.columns)
+                .where(RUNS.c.export == export, RUNS.c.status == "succeeded", RUNS.c.columns.is_not(None))
+                .order_by(RUNS.c.started_at.desc())
                 .limit(1)
             ).scalar()
         return None if found is None else tuple((str(column["name"]), str(column["type"])) for column in found)
@@ -136,9 +135,9 @@ class StateStore:
         found: dict[str, tuple[tuple[str, str], ...]] = {}
         with self._database.reading() as connection:
             rows = connection.execute(
-                select(RunRow.export, RunRow.columns)
-                .where(RunRow.status == "succeeded", RunRow.columns.is_not(None))
-                .order_by(RunRow.started_at)
+                select(RUNS.c.export, RUNS.c.columns)
+                .where(RUNS.c.status == "succeeded", RUNS.c.columns.is_not(None))
+                .order_by(RUNS.c.started_at)
             )
             for row in rows:
                 found[row.export] = tuple((str(column["name"]), str(column["type"])) for column in row.columns or ())
@@ -146,9 +145,9 @@ class StateStore:
 
     def metrics(self, export: str | None = None, limit: int = 1000) -> list[Metric]:
         """Return graded runs, newest first."""
-        query = select(table(MetricRow)).order_by(MetricRow.at.desc()).limit(limit)
+        query = select(METRICS).order_by(METRICS.c.at.desc()).limit(limit)
         if export is not None:
-            query = query.where(MetricRow.export == export)
+            query = query.where(METRICS.c.export == export)
         with self._database.reading() as connection:
             return [Metric(**{name: getattr(row, name) for name in Metric.__slots__}) for row in connection.execute(query)]
 
@@ -159,15 +158,15 @@ class StateStore:
         rows = [{"at": e.at, "kind": e.kind, "plan_id": e.plan_id, "export": e.export, "data": dict(e.data)} for e in events]
         if rows:
             with self._database.writing() as connection:
-                connection.execute(insert(table(EventRow)), rows)
+                connection.execute(insert(EVENTS), rows)
 
     def events(self, *, export: str | None = None, plan_id: str | None = None, limit: int = 1000) -> list[Event]:
         """Return the newest entries of the journal, oldest first."""
-        query = select(table(EventRow)).order_by(EventRow.id.desc()).limit(limit)
+        query = select(EVENTS).order_by(EVENTS.c.id.desc()).limit(limit)
         if export is not None:
-            query = query.where(EventRow.export == export)
+            query = query.where(EVENTS.c.export == export)
         if plan_id is not None:
-            query = query.where(EventRow.plan_id == plan_id)
+            query = query.where(EVENTS.c.plan_id == plan_id)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
         return [
@@ -182,7 +181,7 @@ class StateStore:
 
     def schema_accepted(self, export: str, run_id: str) -> bool:
         """Whether somebody accepted other columns after the run `run_id`; the next commit uses that up."""
-        query = select(EventRow.data).where(EventRow.export == export, EventRow.kind == ACCEPTED)
+        query = select(EVENTS.c.data).where(EVENTS.c.export == export, EVENTS.c.kind == ACCEPTED)
         with self._database.reading() as connection:
             return any(data and data.get("run_id") == run_id for data in connection.execute(query).scalars())
 
@@ -194,7 +193,7 @@ class StateStore:
 
     def snapshots(self, source: str) -> tuple[Snapshot, ...]:
         """Return the catalog snapshots kept of a source, newest first; two of them give rates."""
-        query = select(table(SnapshotRow)).where(SnapshotRow.source == source).order_by(SnapshotRow.observed_at.desc())
+        query = select(SNAPSHOTS).where(SNAPSHOTS.c.source == source).order_by(SNAPSHOTS.c.observed_at.desc())
         with self._database.reading() as connection:
             rows = connection.execute(query.limit(SNAPSHOTS_KEPT)).all()
         return tuple(Snapshot(source=row.source, observed_at=row.observed_at, data=row.data) for row in rows)
@@ -202,21 +201,21 @@ class StateStore:
     def save_snapshot(self, source: str, data: Mapping[str, Json], observed_at: datetime) -> None:
         """Keep a catalog snapshot, dropping all but the newest of the older ones."""
         with self._database.writing() as connection:
-            put(connection, SnapshotRow, source=source, observed_at=observed_at, data=dict(data))
+            put(connection, SNAPSHOTS, source=source, observed_at=observed_at, data=dict(data))
             kept = connection.execute(
-                select(SnapshotRow.observed_at)
-                .where(SnapshotRow.source == source)
-                .order_by(SnapshotRow.observed_at.desc())
+                select(SNAPSHOTS.c.observed_at)
+                .where(SNAPSHOTS.c.source == source)
+                .order_by(SNAPSHOTS.c.observed_at.desc())
                 .limit(SNAPSHOTS_KEPT)
             ).scalars()
             oldest = min(kept)
-            connection.execute(delete(table(SnapshotRow)).where(SnapshotRow.source == source, SnapshotRow.observed_at < oldest))
+            connection.execute(delete(SNAPSHOTS).where(SNAPSHOTS.c.source == source, SNAPSHOTS.c.observed_at < oldest))
 
     def expire_snapshots(self, source: str) -> None:
         """Let no snapshot of a source that was seen to have changed stand in for asking again; rates still come of them."""
         with self._database.writing() as connection:
-            for row in connection.execute(select(table(SnapshotRow)).where(SnapshotRow.source == source)).all():
-                put(connection, SnapshotRow, source=source, observed_at=row.observed_at, data={**row.data, "asked": {}})
+            for row in connection.execute(select(SNAPSHOTS).where(SNAPSHOTS.c.source == source)).all():
+                put(connection, SNAPSHOTS, source=source, observed_at=row.observed_at, data={**row.data, "asked": {}})
 
 
 def _now() -> datetime:

@@ -6,28 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Table, delete, func, insert, select
 
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Mark
-from rivet_core.state.database import Database, put, table
+from rivet_core.state.database import Database, put
 from rivet_core.state.marks import marks_to_json
 from rivet_core.state.models import (
-    Base,
-    CursorRow,
-    EventRow,
-    MetricRow,
-    PartRow,
-    ProgressRow,
-    RunRow,
-    SnapshotRow,
-    UnitRow,
+    CURSORS,
+    EVENTS,
+    METRICS,
+    PARTS,
+    PROGRESS,
+    RUNS,
+    SNAPSHOTS,
+    UNITS,
 )
 
 BATCH = 500
 """Rows that are copied by one statement."""
 
-_COPIED: tuple[type[Base], ...] = (CursorRow, RunRow, UnitRow, PartRow, ProgressRow, MetricRow, EventRow, SnapshotRow)
+_COPIED: tuple[Table, ...] = (CURSORS, RUNS, UNITS, PARTS, PROGRESS, METRICS, EVENTS, SNAPSHOTS)
 """Everything but the schema's version, which the target has, and leases, which belong to living processes."""
 
 
@@ -55,16 +54,15 @@ def copy_rows(source: Database, target: Database) -> dict[str, int]:
     """
     copied: dict[str, int] = {}
     with source.reading() as reading, target.writing() as writing:
-        for telling in (CursorRow, RunRow):
-            if writing.execute(select(func.count()).select_from(table(telling))).scalar():
+        for telling in (CURSORS, RUNS):
+            if writing.execute(select(func.count()).select_from(telling)).scalar():
                 raise ConfigError(
                     "the state to copy into is not empty", hint="copy into a new database", code="state_not_empty"
                 )
-        for model in _COPIED:
-            place = table(model)
+        for place in _COPIED:
             writing.execute(delete(place))
             # The target numbers its events itself, so that its own sequence goes on behind them.
-            columns = [column for column in place.columns if not (model is EventRow and column.name == "id")]
+            columns = [column for column in place.columns if not (place is EVENTS and column.name == "id")]
             rows = [dict(row._mapping) for row in reading.execute(select(*columns).order_by(*place.primary_key))]
             for start in range(0, len(rows), BATCH):
                 writing.execute(insert(place), rows[start : start + BATCH])
@@ -80,11 +78,11 @@ def restore_rows(database: Database, export: str, runs: Sequence[PastRun], curso
     added = 0
     with database.writing() as connection:
         for run in runs:
-            if connection.execute(select(RunRow.run_id).where(RunRow.run_id == run.run_id)).first() is not None:
+            if connection.execute(select(RUNS.c.run_id).where(RUNS.c.run_id == run.run_id)).first() is not None:
                 continue
             put(
                 connection,
-                RunRow,
+                RUNS,
                 run_id=run.run_id,
                 export=export,
                 plan_id=run.plan_id,
@@ -103,10 +101,10 @@ def restore_rows(database: Database, export: str, runs: Sequence[PastRun], curso
             )
             added += 1
         last = runs[-1] if runs else None
-        for model in (CursorRow, ProgressRow):
-            connection.execute(delete(table(model)).where(table(model).c.export == export))
+        for place in (CURSORS, PROGRESS):
+            connection.execute(delete(place).where(place.c.export == export))
         if cursor and last is not None:
             marks = marks_to_json(cursor)
-            put(connection, CursorRow, export=export, marks=marks, run_id=last.run_id, updated_at=last.finished_at)
-            put(connection, ProgressRow, export=export, committed=marks, committed_at=last.finished_at)
+            put(connection, CURSORS, export=export, marks=marks, run_id=last.run_id, updated_at=last.finished_at)
+            put(connection, PROGRESS, export=export, committed=marks, committed_at=last.finished_at)
     return added

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, inspect, make_url, text
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Mark, Unit, UnitKind
 from rivet_core.state import open_state, read_state
-from rivet_core.state.models import SCHEMA_VERSION, Base
+from rivet_core.state.models import METADATA, SCHEMA_VERSION
 from rivet_core.state.opening import _DRIVERS
 
 CURSOR = (Mark(column="id", type="bigint", value="9007199254740993"),)
@@ -169,7 +169,7 @@ def compared(place):
     engine = place.engine()
     with engine.connect() as connection:
         options = {"version_table": "rivet_alembic", "compare_type": True}
-        found = compare_metadata(MigrationContext.configure(connection, opts=options), Base.metadata)
+        found = compare_metadata(MigrationContext.configure(connection, opts=options), METADATA)
     engine.dispose()
     return found
 

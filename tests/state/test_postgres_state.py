@@ -11,8 +11,7 @@ from sqlalchemy import text, update
 from rivet_core.errors import BusyError, ConfigError
 from rivet_core.facts import Mark, Unit, UnitKind
 from rivet_core.state import Lease, PartRecord, RunStart, Slots, UnitRecord, leases, open_state, read_state
-from rivet_core.state.database import table
-from rivet_core.state.models import LeaseRow
+from rivet_core.state.models import LEASES
 
 CURSOR = (Mark(column="id", type="bigint", value="9007199254740993"),)
 
@@ -82,7 +81,7 @@ def test_the_servers_clock_decides_what_is_stale(url, monkeypatch):
         first.leases.acquire("export:orders")
         monkeypatch.setattr(leases, "datetime", Tomorrow)
         with first._database.writing() as connection:
-            connection.execute(update(table(LeaseRow)).values(host="elsewhere"))
+            connection.execute(update(LEASES).values(host="elsewhere"))
         assert not isinstance(second.leases.attempt("export:orders"), Lease)
         first.leases.beat()
         with first._database.reading() as connection:

@@ -17,9 +17,8 @@ from sqlalchemy import select, update
 from rivet_core.errors import BusyError, ConfigError, InternalError, RivetError
 from rivet_core.facts import Mark, Unit, UnitKind
 from rivet_core.state import Event, Lease, Metric, PartRecord, Refusal, RunStart, Slots, UnitRecord, open_state, read_state
-from rivet_core.state.database import table
 from rivet_core.state.leases import BEAT_BUSY_SECONDS, HEARTBEAT_SECONDS, STALE_SECONDS
-from rivet_core.state.models import SCHEMA_VERSION, LeaseRow
+from rivet_core.state.models import LEASES, SCHEMA_VERSION
 from rivet_core.state.opening import BUSY_SECONDS
 
 URL = "sqlite:///.rivet/state.db"
@@ -165,7 +164,7 @@ def test_a_lease_from_elsewhere_is_stale_after_half_a_minute(state, tmp_path):
         for age, taken in ((10, False), (31, True)):
             moment = datetime.now(UTC) - timedelta(seconds=age)
             with state._database.writing() as connection:
-                connection.execute(update(table(LeaseRow)).values(host="elsewhere", heartbeat_at=moment))
+                connection.execute(update(LEASES).values(host="elsewhere", heartbeat_at=moment))
             assert isinstance(other.leases.attempt("export:orders"), Lease) is taken
         assert state.leases.lost(lease)
 
@@ -174,11 +173,11 @@ def test_a_heartbeat_waits_its_own_short_time_and_never_in_the_queue(state, tmp_
     state.leases.acquire("export:orders")
     database = state._database
     with database.reading() as connection:
-        before = connection.execute(select(LeaseRow.heartbeat_at)).scalar()
+        before = connection.execute(select(LEASES.c.heartbeat_at)).scalar()
     with database._lock:
         state.leases.beat()
     with database.reading() as connection:
-        assert connection.execute(select(LeaseRow.heartbeat_at)).scalar() > before
+        assert connection.execute(select(LEASES.c.heartbeat_at)).scalar() > before
     assert STALE_SECONDS >= 3 * (HEARTBEAT_SECONDS + BEAT_BUSY_SECONDS)
     with closing(sqlite3.connect(tmp_path / ".rivet/state.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

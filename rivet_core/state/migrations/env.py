@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from alembic import context
 
-from rivet_core.state.models import Base, RevisionRow
+from rivet_core.state.models import METADATA, REVISION
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=Base.metadata,
-    version_table=RevisionRow.__tablename__,
+    target_metadata=METADATA,
+    version_table=REVISION.name,
     render_as_batch=True,  # SQLite alters a table by copying it
 )
 with context.begin_transaction():
