@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def run_plan(plan: Plan, registry: Registry, options: ApplyOptions, out: Output, *, events: bool = False) -> CampaignOutcome:
     """Apply the plan while showing what happens: a live view on a terminal, plain lines elsewhere, NDJSON with `--events`."""
-    from rivet_core.render.progress import LiveView, PlainView
+    from rivet_core.render.progress import PlainView
     from rivet_core.running.apply import apply_plan
     from rivet_core.stores import claim_stdout
 
@@ -39,6 +39,8 @@ def run_plan(plan: Plan, registry: Registry, options: ApplyOptions, out: Output,
         if out.quiet or out.machine:
             return apply_plan(plan, registry, options, _warnings_only(out))
         if os.isatty(2) and colours(2):
+            from rivet_core.render.live_view import LiveView
+
             with LiveView(plan) as view:
                 return apply_plan(plan, registry, options, view)
         return apply_plan(plan, registry, options, PlainView(out.note, verbose=out.verbose))

@@ -1,82 +1,22 @@
-"""What is happening now: a live view for a terminal, plain lines everywhere else. Both are event sinks."""
+"""What is happening now, in plain lines: an event sink for everything that is no terminal."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import TracebackType
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
-
-from rivet_core.artifact import Plan
 from rivet_core.facts import Json
 from rivet_core.render.quantities import count, seconds, size
-from rivet_core.render.remaining import Remaining
 from rivet_core.running.events import RunEvent
 
 PLAIN_EVERY_SECONDS = 10.0
 """How often a plain view says how far running exports are."""
-SHOWN_RUNNING = 12
-RECKON_EVERY_SECONDS = 2.0
-"""How often the live view reckons the time to go."""
 ENDS = ("export_finished", "export_failed", "export_skipped")
 
 
 def number(value: Json | None) -> int:
     """Return a count from event data, 0 when it is none."""
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0
-
-
-@dataclass(slots=True)
-class _Running:
-    """One export on the way."""
-
-    started: float
-    rows: int = 0
-    bytes: int = 0
-    parts: int = 0
-    overdue: bool = False
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What both views keep of a campaign."""
-
-    plan: Plan
-    running: dict[str, _Running] = field(default_factory=dict)
-    done: int = 0
-    failed: int = 0
-    skipped: int = 0
-    rows: int = 0
-    bytes: int = 0
-
-    def take(self, event: RunEvent) -> None:
-        """Count an event."""
-        data = event.data
-        if event.kind == "export_started":
-            self.running[event.export] = _Running(started=time.monotonic())
-        elif event.kind == "progress" and event.export in self.running:
-            state = self.running[event.export]
-            state.rows, state.bytes = number(data.get("rows")), number(data.get("bytes"))
-            state.parts = number(data.get("parts"))
-        elif event.kind in ENDS:
-            self.running.pop(event.export, None)
-            self.done += event.kind == "export_finished"
-            self.failed += event.kind == "export_failed"
-            self.skipped += event.kind == "export_skipped"
-            self.rows += number(data.get("rows"))
-            self.bytes += number(data.get("bytes"))
-
-    def predicted(self, name: str) -> tuple[float, float] | None:
-        """Return p50 and p90 of an export, `None` when nothing was ever measured."""
-        found = self.plan.export(name)
-        if found is None or found.predicted_seconds is None or found.predicted_seconds.basis == "unknown":
-            return None
-        return found.predicted_seconds.p50, found.predicted_seconds.p90
 
 
 class PlainView:
@@ -131,68 +71,3 @@ def stalled_text(data: Mapping[str, Json], between: str = "\n  ") -> str:
 def number_or_zero(value: Json | None) -> float:
     """Return seconds from event data, 0 when there are none."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
-
-
-class LiveView:
-    """A view that redraws itself: totals, then one line per running export with rate, prediction and overdue mark."""
-
-    def __init__(self, plan: Plan, console: Console | None = None) -> None:
-        self._tally = _Tally(plan)
-        self._total = sum(export.status == "planned" for export in plan.exports)
-        self._began = time.monotonic()
-        self._remaining: Remaining | None = None
-        self._reckoned, self._to_go = -RECKON_EVERY_SECONDS, ""
-        self._console = console or Console(stderr=True)
-        self._plain = PlainView(lambda text: self._console.print(Text(text)))
-        self._live = Live(console=self._console, refresh_per_second=4, transient=True, get_renderable=self.draw)
-
-    def __enter__(self) -> LiveView:
-        self._live.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._live.stop()
-
-    def __call__(self, event: RunEvent) -> None:
-        """Take one event in."""
-        if event.kind == "campaign_started":
-            data = event.data
-            self._remaining = Remaining(self._tally.plan, max(1, number(data.get("workers"))), str(data.get("policy", "")))
-        elif event.kind in ENDS and self._remaining is not None:
-            self._remaining.ended(event.export)
-        self._tally.take(event)
-        if event.kind in ("export_failed", "retry", "warning", "stalled", "paused", "resumed"):
-            self._plain(event)
-
-    def draw(self) -> RenderableType:
-        """Return the view as it is now."""
-        tally, now = self._tally, time.monotonic()
-        head = (
-            f"{tally.done + tally.failed + tally.skipped}/{self._total} exports, {count(tally.rows)} rows, "
-            f"{size(tally.bytes)}, {seconds(now - self._began)}"
-        )
-        if tally.failed:
-            head += f", {tally.failed} failed"
-        elapsed = {name: now - state.started for name, state in list(tally.running.items())}
-        details = self._details(elapsed, now)
-        table = Table(box=None, pad_edge=False, show_header=bool(tally.running))
-        for title in ("export", "rows", "read", "rate", "elapsed", "predicted"):
-            table.add_column(title, justify="left" if title == "export" else "right")
-        for name, state in list(tally.running.items())[:SHOWN_RUNNING]:
-            spent = now - state.started
-            predicted = tally.predicted(name)
-            expected = "" if predicted is None else seconds(predicted[0])
-            if predicted is not None and spent > predicted[1]:
-                expected += " overdue"
-            rate = f"{size(int(state.bytes / spent))}/s" if spent > 0.5 and state.bytes else ""
-            table.add_row(name, count(state.rows), size(state.bytes), rate, seconds(spent), expected)
-        return Group(Text(head), Text(details), table) if details else Group(Text(head), table)
-
-    def _details(self, elapsed: Mapping[str, float], now: float) -> str:
-        """Return the line below the totals: wave, connections in use, time to go."""
-        left = self._remaining
-        if left is None:
-            return ""
-        if now - self._reckoned >= RECKON_EVERY_SECONDS:
-            self._reckoned, self._to_go = now, left.time_text(elapsed)
-        return "; ".join(filter(None, (left.wave_text(elapsed), left.occupancy_text(elapsed), self._to_go)))

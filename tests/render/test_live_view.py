@@ -18,8 +18,8 @@ from rivet_core.config import load_config
 from rivet_core.planning.build import build_plan
 from rivet_core.planning.request import PlanRequest
 from rivet_core.plugins import load_plugins
-from rivet_core.render import progress
-from rivet_core.render.progress import LiveView
+from rivet_core.render import live_view
+from rivet_core.render.live_view import LiveView
 from rivet_core.running.events import RunEvent
 
 
@@ -51,7 +51,7 @@ def shown(view: LiveView) -> str:
 
 
 def test_it_shows_waves_connections_and_the_least_time_to_go(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "RECKON_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(live_view, "RECKON_EVERY_SECONDS", 0.0)
     view = LiveView(plan, Console(file=io.StringIO()))
     view(event("campaign_started", workers=4, policy="waves"))
     view(event("export_started", "a"))
