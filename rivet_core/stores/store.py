@@ -9,7 +9,6 @@ from datetime import datetime
 from types import TracebackType
 from typing import BinaryIO, TypeVar
 
-import tenacity
 import xxhash
 
 from rivet_core.api import Target
@@ -20,7 +19,10 @@ from rivet_core.stores.keys import safe_key
 ResultT = TypeVar("ResultT")
 
 TRIES = 5
-"""Attempts of one small operation (complete an upload, put a manifest) against a store that throttles or hiccups."""
+"""Attempts of one small operation (put a manifest, list a directory) against a store that throttles or hiccups."""
+
+PATIENT_TRIES = 9
+"""Attempts where giving up would cost another read of the source: pauses of about 15 s in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,15 +225,17 @@ class Store(ABC):
         return entries
 
 
-def retried(action: Callable[[], ResultT]) -> ResultT:
+def retried(action: Callable[[], ResultT], tries: int = TRIES) -> ResultT:
     """Run a small idempotent operation, again with growing jittered pauses while its error is transient (O05)."""
 
     def transient(error: BaseException) -> bool:
         return isinstance(error, DestinationError) and error.transient
 
+    import tenacity  # brings asyncio, which planning does without
+
     policy = tenacity.Retrying(
         retry=tenacity.retry_if_exception(transient),
-        stop=tenacity.stop_after_attempt(TRIES),
+        stop=tenacity.stop_after_attempt(tries),
         wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
         reraise=True,
     )
