@@ -79,8 +79,12 @@ class Unit:
 
 
 def connections_of(parallel: int, units: int, snapshot: str) -> int:
-    """Return the connections an export takes at its widest: one per unit read at once, and one that holds a shared snapshot."""
-    return max(1, min(parallel, units)) + (1 if snapshot == "consistent" else 0)
+    """Return the connections an export takes at its widest: one per unit read at once, and one that holds their snapshot.
+
+    Units that are read one after the other need none for it: they share their transaction.
+    """
+    widest = max(1, min(parallel, units))
+    return widest + (1 if snapshot == "consistent" and widest > 1 else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,7 @@ class ReadSpec:
 
     `columns` empty means all. `cursor` names the cursor columns of an incremental export in order (cursor, then fallback or
     tie breaker) and `cursor_mode` how they combine. `export` names the session at the server (`application_name`).
+    `parallel` is how many units are read at once.
     """
 
     export: str
@@ -111,6 +116,7 @@ class ReadSpec:
     time_column_type: str = "timestamp"
     days_window: int | None = None
     snapshot: str = "per_unit"
+    parallel: int = 1
     out_of_range: str | None = None
     tuning: Tuning = field(default_factory=Tuning)
 
@@ -141,6 +147,7 @@ class ReadSpec:
             time_column_type=spec.time_column_type,
             days_window=spec.days_window,
             snapshot=spec.snapshot,
+            parallel=spec.parallel,
             out_of_range=spec.out_of_range,
             tuning=spec.tuning,
         )

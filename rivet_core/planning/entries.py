@@ -227,9 +227,14 @@ def _suggestion(item: Judged) -> Suggestion | None:
 def _snapshot_warnings(spec: ExportSpec) -> tuple[str, ...]:
     if spec.snapshot != "consistent":
         return ()
+    cost = (
+        "takes one more connection that stays idle in transaction"
+        if spec.parallel > 1
+        else "keeps its connection in one transaction"
+    )
     return (
-        "All units are read under one snapshot: it holds back cleanup and waits of schema changes while the export runs, takes "
-        "one more connection that stays idle in transaction, and a resume starts from the first unit.",
+        "All units are read under one snapshot: it holds back cleanup and lets schema changes wait while the export runs, "
+        f"{cost}, and a resume starts from the first unit.",
     )
 
 

@@ -31,7 +31,7 @@ from rivet_core.running.retry import Budget, Retrier
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
 from rivet_core.running.unexpected import unexpected
-from rivet_core.running.unitpool import each_unit
+from rivet_core.running.unitpool import each_unit, wide
 from rivet_core.running.verdict import Verdict
 from rivet_core.running.watchdog import Acts
 from rivet_core.state import Lease, RunStart, StateStore, UnitRecord
@@ -69,7 +69,7 @@ class ExportRun:
         self._dataset = Dataset(store, task.layout)
         self._context = context
         self._lease = lease
-        self._connections = connections
+        self._wide = wide(task.spec, connections)
         self._started_at = datetime.now(UTC)
         self._units = task.units
         self._done: dict[int, UnitRecord] = {}
@@ -149,7 +149,7 @@ class ExportRun:
 
     def _tolerant(self, current: Current | None) -> ExportTask:
         """Return the task, going on over changed columns when somebody accepted them after the dataset's newest run."""
-        task = self.task
+        task = replace(self.task, spec=replace(self.task.spec, parallel=self._wide))
         if current is None or not self._context.state.schema_accepted(task.name, current.run_id):
             return task
         return replace(task, spec=replace(task.spec, on_schema_drift="continue"))
@@ -210,11 +210,8 @@ class ExportRun:
 
     def _read_all(self, reader: UnitReader) -> None:
         left = [unit for unit in self._units if unit.index not in self._done]
-        # A shared snapshot holds a connection of its own.
-        readers = self._connections - (1 if self.task.spec.snapshot == "consistent" else 0)
-        # A suspect gets its whole group, so that it is alone there, and still reads no wider than asked.
-        threads = min(readers, self.task.spec.parallel, len(left))
-        each_unit(left, lambda unit: self._one(reader, unit), threads=threads, halt=reader.halt, name=self.task.name)
+        threads, halt = min(self._wide, len(left)), reader.halt
+        each_unit(left, lambda unit: self._one(reader, unit), threads=threads, halt=halt, name=self.task.name)
 
     def _one(self, reader: UnitReader, unit: Unit) -> None:
         with self._context.acts.doing(self.task.name, f"reads unit {unit.index}"):

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from rivet_core.errors import RivetError
-from rivet_core.facts import Unit
+from rivet_core.facts import ExportSpec, Unit
+
+
+def wide(spec: ExportSpec, connections: int) -> int:
+    """Return how many units are read at once; a snapshot that several readers share holds a connection of its own.
+
+    A suspect gets its whole group, so that it is alone there, and still reads no wider than asked.
+    """
+    held = 1 if spec.snapshot == "consistent" and connections > 1 else 0
+    return max(1, min(connections - held, spec.parallel))
 
 
 def each_unit(units: Iterable[Unit], one: Callable[[Unit], None], *, threads: int, halt: Callable[[], None], name: str) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from rivet_core.facts import ReadSpec
 from rivet_postgres.columns import ColumnPlan
 from rivet_postgres.dialect import POSTGRES
-from rivet_postgres.statement import changed, settings_sql
+from rivet_postgres.statement import GOES_ON, KEPT, OPENS, changed, settings_sql
 
 BATCH_OPTION = "adbc.postgresql.batch_size_hint_bytes"
 
@@ -27,19 +27,23 @@ class AdbcStatement:
         self._plans = plans
         self._cursor: Any = None
         self._reader: Any = None
+        self._kept = False
         self.standby = False
         """Whether the server replays another's changes; known once the transaction has begun."""
 
     def begin(self, *, snapshot: str = "", settings: Mapping[str, str] | None = None) -> None:
         """Begin the transaction. `settings` hold for it besides those of every read."""
-        # Autocommit off: ADBC begins with the first statement, and ends with COMMIT when it is set on again.
-        self.connection.adbc_connection.set_autocommit(False)
+        self._kept = snapshot in (OPENS, GOES_ON)
+        if snapshot != GOES_ON:
+            # Autocommit off: ADBC begins with the first statement, and ends with COMMIT when it is set on again.
+            self.connection.adbc_connection.set_autocommit(False)
         hint = max(1 << 16, self._spec.tuning.batch_bytes)
         self._cursor = self.connection.cursor(adbc_stmt_kwargs={BATCH_OPTION: str(hint)})
-        if snapshot:
+        if snapshot and snapshot != GOES_ON:
             self._cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        if snapshot and not self._kept:
             self._cursor.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.string(snapshot)}")
-        self._cursor.execute(settings_sql(self._spec, settings or {}))
+        self._cursor.execute(settings_sql(self._spec, {**(settings or {}), **(KEPT if self._kept else {})}))
         self.standby = bool(self._cursor.fetchall()[0][-1])
 
     def row(self, sql: str) -> tuple[Any, ...] | None:
@@ -70,8 +74,11 @@ class AdbcStatement:
     def end(self) -> None:
         """End the transaction: a COMMIT that the server answers proves that the rows ended and were not cut off."""
         self._reader.close()
+        if self._kept:
+            self.row("SELECT 1")
         self._cursor.close()
-        self.connection.adbc_connection.set_autocommit(True)
+        if not self._kept:
+            self.connection.adbc_connection.set_autocommit(True)
 
     def abandon(self) -> bool:
         """Cancel, and end the transaction. Returns whether the connection can be used again."""
@@ -84,7 +91,7 @@ class AdbcStatement:
             self.connection.adbc_connection.set_autocommit(True)
         except Exception:  # noqa: BLE001 - whatever it is, this connection is not used again
             return False
-        return True
+        return not self._kept
 
     def cancel(self) -> None:
         """Cancel the statement at the server, from any thread."""

@@ -94,7 +94,7 @@ def _require_key(spec: ReadSpec, table: TableFacts, column: ColumnFacts) -> None
     if stored and not is_key and spec.snapshot != "consistent":
         raise ConfigError(
             f"{spec.export}: {column.name} is no key, so a row could move between units while they are read",
-            hint="set `snapshot: consistent` (one more connection), or chunk by the primary key",
+            hint="set `snapshot: consistent`, or chunk by the primary key",
             code="needs_snapshot",
         )
 

@@ -17,7 +17,7 @@ from rivet_postgres.columns import ColumnPlan
 from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.exchange import Exchange
 from rivet_postgres.failures import dimensions_error
-from rivet_postgres.statement import changed, settings_sql
+from rivet_postgres.statement import GOES_ON, KEPT, OPENS, changed, settings_sql
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -35,6 +35,7 @@ class CopyStatement:
         self._plans = plans
         self._exchange = Exchange(connection.pgconn)
         self._reader: CopyReader | None = None
+        self._kept = False
         self.standby = False
         """Whether the server replays another's changes; known once the transaction has begun."""
 
@@ -45,10 +46,12 @@ class CopyStatement:
 
     def begin(self, *, snapshot: str = "", settings: Mapping[str, str] | None = None) -> None:
         """Begin the transaction. `settings` hold for it besides those of every read."""
-        self.connection.execute("BEGIN READ ONLY" if not snapshot else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        if snapshot:
+        self._kept = snapshot in (OPENS, GOES_ON)
+        if snapshot != GOES_ON:
+            self.connection.execute("BEGIN READ ONLY" if not snapshot else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        if snapshot and not self._kept:
             self.connection.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.string(snapshot)}".encode())
-        row = self.row(settings_sql(self._spec, settings or {}))
+        row = self.row(settings_sql(self._spec, {**(settings or {}), **(KEPT if self._kept else {})}))
         self.standby = bool(row and row[-1])
 
     def row(self, sql: str) -> tuple[Any, ...] | None:
@@ -91,7 +94,7 @@ class CopyStatement:
     def end(self) -> None:
         """End the transaction: a COMMIT that the server answers proves that the rows ended and were not cut off."""
         self._reader = None
-        self.connection.execute("COMMIT")
+        self.connection.execute("SELECT 1" if self._kept else "COMMIT")
 
     def abandon(self) -> bool:
         """Cancel, and end the transaction. Returns whether the connection can be used again."""
@@ -105,7 +108,7 @@ class CopyStatement:
             self.connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001 - whatever it is, this connection is not used again
             return False
-        return True
+        return not self._kept
 
     def cancel(self) -> None:
         """Cancel the statement at the server, from any thread."""

@@ -5,9 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from rivet_core.errors import SourceError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lender:
+    """Where connections come from: `take()`, and `give(connection, broken)` once for each that was taken."""
+
+    take: Callable[[], Any]
+    give: Callable[[Any, bool], None]
 
 
 class Pool:

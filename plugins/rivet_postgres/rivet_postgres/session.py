@@ -19,7 +19,7 @@ from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.engines import choose_engine
 from rivet_postgres.failures import translate
 from rivet_postgres.paging import page_sql
-from rivet_postgres.pool import Pool
+from rivet_postgres.pool import Lender, Pool
 from rivet_postgres.relation import (
     Relation,
     describe_query_of,
@@ -30,7 +30,7 @@ from rivet_postgres.relation import (
     select_columns,
 )
 from rivet_postgres.snapshot import Snapshots
-from rivet_postgres.stream import Lender, PostgresStream, Reading
+from rivet_postgres.stream import PostgresStream, Reading
 from rivet_postgres.types import TypeCatalog
 from rivet_postgres.units import plan_units
 
@@ -56,7 +56,7 @@ class PostgresSession:
         self._readers = Readers(self._endpoint)
         openers = {CATALOG: lambda: open_catalog(self._endpoint), READER: self._readers.open}
         self._pool = Pool(openers, DEFAULT_CONNECTIONS)
-        self._snapshots = Snapshots(self._pool, CATALOG)
+        self._snapshots = Snapshots(self._pool, CATALOG, self._reads_by)
         self._types = TypeCatalog()
         self._facts: dict[tuple[str | None, str | None], TableFacts] = {}
         self._relations: dict[tuple[str | None, str | None, str], Relation] = {}
@@ -119,6 +119,8 @@ class PostgresSession:
             cursor_kind=keys.kinds[unit.columns[0]] if cursor else None,
         )
         lender = Lender(take=lambda: self._pool.take(self._reads_by), give=self._give_back)
+        if spec.snapshot == "consistent" and spec.parallel <= 1:
+            lender = self._snapshots.lender(spec.export)
         return PostgresStream(reading, lender, self._endpoint, self._remember)
 
     def end(self, export: str) -> None:
@@ -209,6 +211,8 @@ class PostgresSession:
 
         if spec.snapshot != "consistent":
             return ""
+        if spec.parallel <= 1:
+            return self._snapshots.state_of(spec.export)
         try:
             return self._snapshots.of(spec.export)
         except psycopg.Error as error:

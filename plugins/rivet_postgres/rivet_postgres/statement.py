@@ -22,6 +22,12 @@ IN_KEY_ORDER: Mapping[str, str] = {
 }
 
 
+OPENS, GOES_ON = "opens", "goes on"
+"""Instead of the name of an exported snapshot: the unit opens the one transaction that all units of its export share, or goes
+on in it. Such a transaction stays open at `end`, and does not survive `abandon`."""
+KEPT: Mapping[str, str] = {"idle_in_transaction_session_timeout": "0"}
+
+
 class Statement(Protocol):
     """The statement of a unit, or of a page of it. Errors are the driver's own: the stream translates them."""
 
@@ -36,7 +42,9 @@ class Statement(Protocol):
         """
 
     def begin(self, *, snapshot: str = "", settings: Mapping[str, str] | None = None) -> None:
-        """Begin the transaction. `settings` hold for it besides those of every read."""
+        """Begin the transaction. `settings` hold for it besides those of every read; `snapshot` is an exported one's name, or
+        `OPENS` or `GOES_ON`.
+        """
 
     def row(self, sql: str) -> tuple[Any, ...] | None:
         """Return the first row of a small statement before the rows are asked for."""

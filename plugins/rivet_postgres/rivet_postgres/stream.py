@@ -20,6 +20,7 @@ from rivet_core.sql.pages import PageTuner
 from rivet_postgres.engines import Engine
 from rivet_postgres.failures import translate
 from rivet_postgres.paging import Pages, PageSql
+from rivet_postgres.pool import Lender
 from rivet_postgres.relation import Selection
 from rivet_postgres.statement import IN_KEY_ORDER, Statement
 from rivet_postgres.values import Converter
@@ -46,14 +47,6 @@ class Reading:
     count_sql: str = ""
     count_name: str = ""
     cursor_kind: TypeKind | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lender:
-    """Where connections come from: `take()`, and `give(connection, broken)` once for each that was taken."""
-
-    take: Callable[[], Any]
-    give: Callable[[Any, bool], None]
 
 
 class PostgresStream:

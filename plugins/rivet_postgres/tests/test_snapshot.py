@@ -50,23 +50,64 @@ def test_without_a_snapshot_a_heap_without_a_key_is_one_unit(source):
     assert len(source.session.units(source.spec("t", mode=Mode.CHUNKED, chunk_count=5), ())) == 1
 
 
-def test_it_needs_a_second_connection(source):
+def test_units_read_at_once_need_a_second_connection(source):
     source.execute("CREATE TABLE t(id int)")
     source.session.limit(1)
     with pytest.raises(ConfigError, match="second connection"):
-        source.full("t", snapshot="consistent")
+        source.full("t", snapshot="consistent", parallel=2)
+
+
+def test_units_read_one_after_the_other_share_one_connection(source):
+    source.execute("CREATE TABLE t(id int, pad text); INSERT INTO t SELECT g, repeat('x', 300) FROM generate_series(1, 5000) g")
+    spec = source.spec("t", mode=Mode.CHUNKED, chunk_count=5, snapshot="consistent")
+    units = source.session.units(spec, ())
+    source.session.limit(1)
+    seen = []
+    for unit in units:
+        seen += source.read_unit(spec, unit)[0]["id"].to_pylist()
+        source.execute("UPDATE t SET pad = pad || 'y'; INSERT INTO t VALUES (0, 'new')")
+        assert connections(source) == idle_in_transaction(source) == 1
+    assert sorted(seen) == list(range(1, 5001))
+    source.session.end("e")
+    assert idle_in_transaction(source) == 0
+    assert source.full("t").num_rows == 5005
+
+
+def test_one_connection_broken_off_is_one_lost_snapshot(source):
+    source.execute("CREATE TABLE t(id int, pad text); INSERT INTO t SELECT g, repeat('x', 300) FROM generate_series(1, 5000) g")
+    spec = source.spec("t", mode=Mode.CHUNKED, chunk_count=2, snapshot="consistent")
+    units = source.session.units(spec, ())
+    source.session.limit(1)
+    source.session.read(spec, units[0]).close()
+    with pytest.raises(SourceError, match="held the snapshot was cut off"):
+        source.read_unit(spec, units[1])
+    source.session.end("e")
+    assert source.read_unit(spec, units[0])[0].num_rows > 1000
+    source.session.end("e")
+
+
+def connections(source):
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'rivet/%'"
+    return source.execute(query, admin=True)[0][0]
 
 
 def test_a_snapshot_that_died_is_an_error(source):
     source.execute("CREATE TABLE t(id int)")
-    source.full("t", snapshot="consistent")
-    source.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'", admin=True)
-    with pytest.raises(SourceError, match="snapshot"):
-        source.full("t", snapshot="consistent")
+    for parallel in (1, 2):
+        source.full("t", snapshot="consistent", parallel=parallel)
+        source.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'", admin=True)
+        with pytest.raises(SourceError) as first:
+            source.full("t", snapshot="consistent", parallel=parallel)
+        assert (first.value.error_class, first.value.transient) == ("connection", parallel == 1)
+        with pytest.raises(SourceError, match="snapshot") as again:
+            source.full("t", snapshot="consistent", parallel=parallel)
+        assert not again.value.transient
+        source.session.end("e")
 
 
-def test_closing_the_session_ends_it(source):
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_closing_the_session_ends_it(source, parallel):
     source.execute("CREATE TABLE t(id int)")
-    source.full("t", snapshot="consistent")
+    source.full("t", snapshot="consistent", parallel=parallel)
     source.session.close()
     assert idle_in_transaction(source) == 0
