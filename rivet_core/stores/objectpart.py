@@ -18,7 +18,7 @@ from fsspec.spec import AbstractBufferedFile
 from rivet_core.errors import DestinationError
 from rivet_core.facts.memory import PIECE_BYTES
 from rivet_core.stores.faults import destination_error
-from rivet_core.stores.store import Part, retried
+from rivet_core.stores.store import PATIENT_TRIES, TRIES, Part, retried
 
 BLOCK = PIECE_BYTES
 """Bytes held before a file becomes a multipart upload, and the size of its pieces (S3 asks for at least 5 MiB)."""
@@ -93,7 +93,7 @@ class ObjectPart(Part):
                 self._repeated = True
                 raise destination_error(error, self.where, what) from error
 
-        retried(once)
+        retried(once, PATIENT_TRIES)
 
     def _begin(self) -> Any:
         upload = self._filesystem.open(
@@ -166,7 +166,7 @@ class ObjectPart(Part):
                     return
                 raise failed from error
 
-        retried(once)
+        retried(once, TRIES if self._upload is None else PATIENT_TRIES)
         self._filesystem.invalidate_cache()
 
     def _arrived(self, error: Exception, failed: Exception) -> bool:

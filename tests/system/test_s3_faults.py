@@ -45,8 +45,8 @@ def test_o04_a_piece_that_fails(lake, s3, s3_proxy):
 
 @pytest.mark.parametrize("answer", ["slow_down", "lose"])
 def test_o05_completing_an_upload_reads_nothing_again(lake, s3, s3_proxy, answer):
-    """Throttled three times, or done and never answered: the rows are not read again, and the file is there once."""
-    s3_proxy.fail("CompleteMultipartUpload", answer, times=3 if answer == "slow_down" else 1)
+    """Throttled eight times, or done and never answered: the rows are not read again, and the file is there once."""
+    s3_proxy.fail("CompleteMultipartUpload", answer, times=8 if answer == "slow_down" else 1)
     outcome = lake.apply()
     assert (outcome.exit_code, outcome.exports[0].retries) == (0, 0), outcome.exports[0].error
     assert s3_proxy.requests.count("CreateMultipartUpload") == 1
