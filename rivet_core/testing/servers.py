@@ -11,13 +11,15 @@ from collections.abc import Callable
 
 from rivet_core.testing import mariadb, mariadb_programs, postgres, s3
 from rivet_core.testing.process import MissingServer
+from rivet_core.testing.tls import TlsPostgresServer
 
 SERVERS: dict[str, tuple[str, Callable[[], object]]] = {
     "PostgreSQL": (postgres.URL_VARIABLE, postgres.find_programs),
+    "with TLS": ("", TlsPostgresServer.find),
     "MariaDB": (mariadb.URL_VARIABLE, lambda: mariadb_programs.find_programs().server),
     "S3 store": (s3.ENDPOINT_VARIABLE, s3.find_program),
 }
-"""Name -> the variable that replaces the private server, and what finds its program."""
+"""Name -> the variable that replaces the private server (none for the second PostgreSQL), and what finds its program."""
 
 
 def prepare() -> list[MissingServer]:
