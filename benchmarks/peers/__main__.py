@@ -1,6 +1,6 @@
 """Side by side with what people use today, on a private server: alternating order, medians, a table of ratios.
 
-Run: python -m benchmarks.peers [--narrow ROWS] [--wide ROWS] [--tiny TABLES] [--rounds N] [--tool PROGRAM] [--duckdb PYTHON]
+Run: python -m benchmarks.peers --help
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+from typing import Any
 
 from benchmarks.peers.contenders import Contender, contenders
+from benchmarks.peers.engines import ENGINES, Engine
 from benchmarks.peers.measure import Measured, RunFailed, run
 from benchmarks.peers.tables import Shape, shapes
-from rivet_core.testing.postgres import PostgresServer
-from rivet_core.testing.postgres_database import PostgresDatabase
-
-SERVER = {"shared_buffers": "1GB", "log_statement": "none", "log_min_duration_statement": "0", "max_connections": "100"}
 
 
 def main() -> None:
@@ -24,34 +22,32 @@ def main() -> None:
     words.add_argument("--narrow", type=int, default=1_000_000, help="rows of the narrow table, 0 to leave it out")
     words.add_argument("--wide", type=int, default=100_000, help="rows of the wide table, 0 to leave it out")
     words.add_argument("--tiny", type=int, default=50, help="tables of 1,000 rows, 0 to leave them out")
+    words.add_argument("--engine", choices=sorted(ENGINES), default="postgres")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--tool", default="", help="the Rust tool's program")
     words.add_argument("--duckdb", default="", help="a Python that has duckdb and may install its postgres extension")
     given = words.parse_args()
     sizes = {"narrow": given.narrow, "wide": given.wide, "tiny": given.tiny}
-    everybody = contenders(given.tool, given.duckdb)
+    engine = ENGINES[given.engine]
+    everybody = contenders(given.engine, given.tool, given.duckdb)
     for one in everybody:
         if one.missing:
             print(f"left out: {one.name}: {one.missing}", file=sys.stderr)
-    server = PostgresServer.create()
+    server = engine.start()
     try:
-        with (server.data / "postgresql.conf").open("a") as config:
-            config.writelines(f"{name} = '{value}'\n" for name, value in SERVER.items())
-        server.restart()
-        for name, shape in shapes(**sizes).items():
+        for name, shape in shapes(engine.wording, **sizes).items():
             if sizes[name]:
                 chosen = [one for one in everybody if not one.missing and (not one.shapes or name in one.shapes)]
-                print(table(shape, measure(chosen, shape, server, given.rounds)), flush=True)
+                print(table(shape, measure(chosen, shape, engine, server, given.rounds)), flush=True)
     finally:
         server.remove()
 
 
-def measure(chosen: list[Contender], shape: Shape, server: PostgresServer, rounds: int) -> dict[str, list[Measured] | str]:
+def measure(chosen: list[Contender], shape: Shape, engine: Engine, server: Any, rounds: int) -> dict[str, list[Measured] | str]:
     """Run all in turn, `rounds` times, every other round backwards. Who fails once is out, with what it said."""
-    database: PostgresDatabase = server.create_database()
-    with database.connect() as connection:
-        for sql in shape.statements:
-            connection.execute(sql)
+    database = server.create_database()
+    for sql in shape.statements:
+        database.execute(sql)
     found: dict[str, list[Measured] | str] = {one.name: [] for one in chosen}
     for number in range(rounds):
         for one in chosen if number % 2 == 0 else reversed(chosen):
@@ -59,11 +55,10 @@ def measure(chosen: list[Contender], shape: Shape, server: PostgresServer, round
             if isinstance(runs, str):
                 continue
             try:
-                runs.append(run(one, shape, database))
+                runs.append(run(one, shape, engine, database))
             except RunFailed as failure:
                 found[one.name] = str(failure)
                 print(failure, file=sys.stderr)
-    server.drop_database(database.name)
     return found
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.peers.contenders import Contender
+from benchmarks.peers.engines import Engine
 from benchmarks.peers.tables import Shape
-from rivet_core.testing.postgres_database import PostgresDatabase
-from rivet_core.testing.postgres_log import PostgresLog
-
-_DURATION = re.compile(r"duration: ([\d.]+) ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +29,12 @@ class RunFailed(Exception):  # noqa: N818 - an answer of the benchmark, shown in
     """A contender ended with an error; the text ends with what it said."""
 
 
-def run(contender: Contender, shape: Shape, database: PostgresDatabase) -> Measured:
+def run(contender: Contender, shape: Shape, engine: Engine, database: Any) -> Measured:
     """Run it once in an empty directory."""
     with tempfile.TemporaryDirectory(prefix="rvt-peers-") as name:
         directory = Path(name)
         command = contender.command(shape, database.url, directory)
-        log = PostgresLog(database.server.output, database.name).mark()
+        longest = engine.watch(database)
         environ = {**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", str(Path.cwd())), **contender.environ}
         began = time.perf_counter()
         with (directory / "process.log").open("wb") as output:
@@ -48,7 +45,6 @@ def run(contender: Contender, shape: Shape, database: PostgresDatabase) -> Measu
         if process.returncode:
             said = "".join(path.read_text(errors="replace") for path in sorted(directory.glob("*.log")))
             raise RunFailed(f"{contender.name}: exit {process.returncode}: {said.strip()[-600:]}")
-        if not list((directory / "out").rglob("*.parquet")):
+        if contender.writes and not list((directory / "out").rglob("*.parquet")):
             raise RunFailed(f"{contender.name}: it wrote no file")
-        durations = [float(found) / 1000 for found in _DURATION.findall(log.read_text())]
-        return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, max(durations, default=0.0))
+        return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, longest())
