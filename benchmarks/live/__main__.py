@@ -21,7 +21,7 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=main.__doc__)
     parser.add_argument("--runs", type=int, default=3, help="live runs of each kind; figures are their medians")
-    parser.add_argument("--tables", type=int, default=90, help="tables over two PostgreSQL and one MariaDB (T12 means 300)")
+    parser.add_argument("--tables", type=int, default=300, help="tables over two PostgreSQL and one MariaDB")
     parser.add_argument("--exports", type=int, default=24, help="exports made of pg_sleep")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     arguments = parser.parse_args()
