@@ -6,7 +6,7 @@ from rivet_core.facts.export import ExportSpec
 
 MIB = 1 << 20
 
-PROCESS_BYTES = 200 * MIB
+PROCESS_BYTES = 256 * MIB
 """Python, Arrow, the drivers and what allocators keep, whatever runs."""
 
 ROW_GROUP_BYTES = 32 * MIB
@@ -38,8 +38,10 @@ def peak_memory(spec: ExportSpec, *, row_bytes: int, connections: int) -> int:
     open_files = MAX_OPEN_PARTITIONS if spec.partition_by else 1
     held = max(MAX_HELD_BYTES if spec.partition_by else 0, group_limits(spec)[0]) + batch
     group = group_limits(spec)[0] + batch
-    sending = SINK_BYTES if spec.destination.type == "local" else SINK_BYTES + PIECE_BYTES
-    return connections * (2 * batch + max(QUEUE_BYTES, batch) + held + 2 * group + open_files * sending + 2 * PIECE_BYTES)
+    local = spec.destination.type == "local"
+    # A piece stands in our buffer, in the filesystem's, in the one that it is sent from, and in the request.
+    gathering, sending = (SINK_BYTES, 2 * PIECE_BYTES) if local else (SINK_BYTES + PIECE_BYTES, 5 * PIECE_BYTES)
+    return connections * (2 * batch + max(QUEUE_BYTES, batch) + held + 2 * group + open_files * gathering + sending)
 
 
 def group_limits(spec: ExportSpec) -> tuple[int, int | None]:
