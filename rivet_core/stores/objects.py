@@ -7,6 +7,7 @@ process can leave behind also has s3fs's `list_multipart_uploads(bucket)` and `a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 import xxhash
@@ -146,6 +147,17 @@ class ObjectStore(Store):
             return size_of(self._fs, self._path(key))
         except Exception as error:
             raise destination_error(error, self.url(key), "read") from error
+
+    def modified(self, key: str) -> datetime | None:
+        """Return when a file was written by the store's clock; `None` when there is none, or it does not say."""
+        try:
+            self._fs.invalidate_cache()
+            found = self._fs.modified(self._path(key))
+        except (FileNotFoundError, NotImplementedError):
+            return None
+        except Exception as error:
+            raise destination_error(error, self.url(key), "read") from error
+        return found if isinstance(found, datetime) else None
 
     def files(self, directory: str) -> list[Entry]:
         """List below one directory, ended by a slash so that `orders` never matches `orders_archive`."""

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from datetime import timedelta
+
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
@@ -104,18 +112,48 @@ def test_missing_credentials_are_permission_and_not_tried_again(flaky):
     assert "s3://bucket/p/a.bin" in caught.value.message
 
 
-def test_a_lock_object_guards_stores_without_conditions(flaky):
+def lock(store, *, host="other", pid=7, at=0.0):
+    store.put("c.json.lock", json.dumps({"owner": "x", "host": host, "pid": pid, "at": time.time() + at}).encode())
+
+
+@pytest.mark.parametrize("skew", [0, -3600, 3600])
+def test_a_lock_object_guards_stores_without_conditions(flaky, skew):
+    """Whatever the clock of the host that put it says: the store's own decides when it is stale."""
     store = store_of(flaky, conditional=False)
     store.replace("c.json", b"1", None)
-    import json
-    import time
-
-    store.put("c.json.lock", json.dumps({"owner": "x", "host": "other", "pid": 7, "at": time.time()}).encode())
+    lock(store, at=skew)
     with pytest.raises(BusyError, match="process 7 on other"):
         store.replace("c.json", b"2", store.current("c.json"))
-    store.put("c.json.lock", json.dumps({"owner": "x", "host": "other", "pid": 7, "at": time.time() - 120}).encode())
+    flaky.store["/bucket/p/c.json.lock"].modified -= timedelta(seconds=61)
     store.replace("c.json", b"2", store.current("c.json"))
     assert store.read("c.json") == b"2"
+    assert [entry.key for entry in store.files("")] == ["c.json"]
+
+
+def test_a_store_that_tells_no_times_leaves_it_to_the_clocks(flaky, monkeypatch):
+    def untold(path):
+        raise NotImplementedError
+
+    monkeypatch.setattr(flaky, "modified", untold)
+    store = store_of(flaky, conditional=False)
+    lock(store, at=-30)
+    with pytest.raises(BusyError):
+        store.replace("c.json", b"1", None)
+    lock(store, at=-61)
+    store.replace("c.json", b"1", None)
+
+
+def test_a_lock_of_a_process_of_this_host_that_died_is_taken_over_at_once(flaky):
+    store = store_of(flaky, conditional=False)
+    lock(store, host=socket.gethostname(), pid=os.getppid())
+    with pytest.raises(BusyError, match=f"process {os.getppid()} on"):
+        store.replace("c.json", b"1", None)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    lock(store, host=socket.gethostname(), pid=gone.pid)
+    store.replace("c.json", b"1", None)
+    store.put("c.json.lock", b"no lock at all")
+    store.replace("c.json", b"2", store.current("c.json"))
 
 
 def test_o04_an_upload_that_fails_is_aborted():
