@@ -18,11 +18,12 @@ from rivet_core.references import resolve_text
 from rivet_core.running.budget import ConnectionBudget, sharing
 from rivet_core.running.connections import Connections
 from rivet_core.running.credentials import with_secrets
-from rivet_core.running.events import Events, RunEvent, Sink
+from rivet_core.running.events import Events, Sink
 from rivet_core.running.executor import Executor, is_done
 from rivet_core.running.extract import RunContext
 from rivet_core.running.gates import SOURCE_CHANGED, check_age, check_config, check_cursors, check_plugins, check_tiles
 from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of
+from rivet_core.running.journal import Journal
 from rivet_core.running.outcome import ALREADY_DONE, FAILED, CampaignOutcome, ExportOutcome
 from rivet_core.running.pressure import Limits, Pressure
 from rivet_core.running.retry import Budget
@@ -34,7 +35,7 @@ from rivet_core.running.watchdog import STALL_SECONDS, Acts, watching
 from rivet_core.running.work import ExportWork
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.scheduling.waiting import Waiting
-from rivet_core.state import Event, StateStore, open_state
+from rivet_core.state import open_state
 
 CANCEL_AGAIN_SECONDS = 0.5
 
@@ -92,7 +93,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
     for export in plan.exports:
         if export.status != "planned" and export.name in chosen:
             found.outcomes[export.name] = _unplannable(export)
-    with open_state(_state_url(plan, base), base=base) as state:
+    with open_state(_state_url(plan, base), base=base) as state, Journal(state, plan.plan_id, sink) as journal:
         committed = state.committed_by_plan(plan.plan_id)
         for task in tasks:
             if task.name in committed:
@@ -103,7 +104,7 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
         moved = check_cursors(tasks, state, force=options.force)
         found.warnings += moved
         acts = Acts()
-        events = Events(_recording(state, plan.plan_id, sink), acts.see)
+        events = Events(journal, acts.see)
         events.emit("campaign_started", plan_id=plan.plan_id, policy=policy.name, workers=workers, exports=len(tasks))
         for warning in found.warnings:
             events.emit("warning", message=warning)
@@ -270,30 +271,3 @@ def _unplannable(export: Any) -> ExportOutcome:
 def _state_url(plan: Plan, base: Path) -> str:
     url = with_secrets({"url": plan.state.url}, plan.config)["url"]
     return resolve_text(str(url), base=base)
-
-
-_JOURNAL = frozenset(
-    {
-        "campaign_started",
-        "export_failed",
-        "export_skipped",
-        "warning",
-        "stalled",
-        "paused",
-        "resumed",
-        "campaign_finished",
-        "export_finished",
-    }
-)
-
-
-def _recording(state: StateStore, plan_id: str, sink: Sink | None) -> Sink:
-    """Hand events on, and keep the ones worth a journal entry."""
-
-    def record(event: RunEvent) -> None:
-        if event.kind in _JOURNAL:
-            state.record([Event(at=event.at, kind=event.kind, plan_id=plan_id, export=event.export, data=event.data)])
-        if sink is not None:
-            sink(event)
-
-    return record

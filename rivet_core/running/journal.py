@@ -1,0 +1,72 @@
+"""The journal: what is worth remembering of a campaign, written by a thread of its own, so that no worker waits for it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from types import TracebackType
+
+from rivet_core.running.events import RunEvent, Sink
+from rivet_core.state import Event, StateStore
+
+KEPT = frozenset(
+    {
+        "campaign_started",
+        "export_failed",
+        "export_skipped",
+        "warning",
+        "stalled",
+        "paused",
+        "resumed",
+        "campaign_finished",
+        "export_finished",
+    }
+)
+"""Kinds of events that are worth an entry."""
+
+
+class Journal:
+    """A sink that keeps events and hands all of them on. Whatever waits is written at once, in one transaction.
+
+    As a context manager it writes what is left when it ends. The first failure to write is raised by the next event, or at the
+    end. A process that is killed loses what came in its last moments; what its exports did stands in the runs.
+    """
+
+    def __init__(self, state: StateStore, plan_id: str, sink: Sink | None) -> None:
+        self._state = state
+        self._plan_id = plan_id
+        self._sink = sink
+        self._entries: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._write, name="rivet-journal", daemon=True)
+
+    def __call__(self, event: RunEvent) -> None:
+        """Take one event."""
+        if event.kind in KEPT:
+            self._entries.put(Event(at=event.at, kind=event.kind, plan_id=self._plan_id, export=event.export, data=event.data))
+        if self._sink is not None:
+            self._sink(event)
+        if self._failure is not None:
+            raise self._failure
+
+    def __enter__(self) -> Journal:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._entries.put(None)
+        self._thread.join()
+        if self._failure is not None and error is None:
+            raise self._failure
+
+    def _write(self) -> None:
+        last = False
+        while not last:
+            found = [self._entries.get()]
+            while not self._entries.empty():
+                found.append(self._entries.get())
+            last = None in found
+            try:
+                self._state.record([entry for entry in found if entry is not None])
+            except Exception as failure:  # noqa: BLE001 - told by the next event; exports go on
+                self._failure = self._failure or failure
