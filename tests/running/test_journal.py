@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
 
 import pytest
@@ -29,7 +30,8 @@ def test_every_entry_is_there_at_the_end_in_order(tmp_path):
 
 def test_a_campaign_that_raises_keeps_what_was_told_before(tmp_path):
     with open_state("sqlite:///state.db", base=tmp_path) as state:
-        with pytest.raises(KeyError), Journal(state, "p", None) as journal:
+        journal = Journal(state, "p", None)
+        with contextlib.suppress(KeyError), journal:
             journal(event(1))
             raise KeyError("bug")
         assert len(state.events(plan_id="p")) == 1
