@@ -13,10 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from rivet_core.testing.process import LOOPBACK
 
-Answer: TypeAlias = Literal["slow_down", "internal_error", "lose", "reset"]
-"""`slow_down` is 503 and `internal_error` 500, the store not asked; `lose` does the work and never answers; `reset` neither."""
+Answer: TypeAlias = Literal["slow_down", "internal_error", "denied", "lose", "reset"]
+"""`slow_down` is 503, `internal_error` 500 and `denied` 403, the store not asked; `lose` does the work and never answers;
+`reset` neither."""
 
-_STATUS = {"slow_down": (503, "SlowDown"), "internal_error": (500, "InternalError")}
+_STATUS = {"slow_down": (503, "SlowDown"), "internal_error": (500, "InternalError"), "denied": (403, "AccessDenied")}
 _DROPPED = frozenset({"connection", "transfer-encoding", "content-length"})
 
 

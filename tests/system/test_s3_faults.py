@@ -83,6 +83,33 @@ def test_o04_an_upload_begun_twice_by_a_lost_answer_is_aborted_with_the_other(la
     assert parts(s3.keys()) == []
 
 
+@pytest.mark.parametrize("operation", ["UploadPart", "CompleteMultipartUpload", "PutObject"])
+def test_rights_lost_while_writing_end_the_run_at_once_and_change_nothing(lake, s3, s3_proxy, operation):
+    """Permanent, so nobody asks again; the dataset and the cursor of before stand."""
+    lake.config({**BLOBS, "mode": "incremental", "cursor_column": "id"})
+    lake.sql("CREATE TABLE aside AS SELECT * FROM blobs WHERE id > 2; DELETE FROM blobs WHERE id > 2;")
+    assert lake.apply().exit_code == 0
+    lake.sql("INSERT INTO blobs SELECT * FROM aside")
+    before = lake.dataset("blobs").read()
+    s3_proxy.requests.clear()
+    s3_proxy.fail(operation, "denied", times=99)
+    outcome = lake.apply()
+    assert (outcome.exit_code, outcome.exports[0].retries) == (1, 0)
+    error = outcome.exports[0].error
+    assert (error["error_class"], "permission denied" in error["message"], "s3://" in error["message"]) == (
+        "permission",
+        True,
+        True,
+    )
+    assert error["hint"]
+    assert s3_proxy.requests.count(operation) == 1
+    assert lake.dataset("blobs").read() == before
+    assert s3.uploads() == []
+    s3_proxy.faults.clear()
+    assert lake.apply(resume=True).exit_code == 0
+    assert rows(lake) == 40
+
+
 @pytest.mark.parametrize("answer", ["lose", "reset", "slow_down"])
 @pytest.mark.parametrize("ending", ["current.json", "manifest.json"])
 def test_the_answer_to_the_commit_gets_lost(lake, s3_proxy, ending, answer):
