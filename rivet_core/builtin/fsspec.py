@@ -44,6 +44,8 @@ def open_fsspec(options: FsspecOptions) -> Target:
         fresh = {"use_listings_cache": False, "skip_instance_cache": protocol != "memory"}
         filesystem, root = url_to_fs(options.url, **{**fresh, **options.given()})
     except (ImportError, ValueError) as error:
+        if isinstance(error, ValueError) and not str(error).startswith("Protocol not known"):
+            raise _refused(protocol, error) from None
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise ConfigError(
             f"nothing that is installed opens {protocol}:// ({reason})",
@@ -51,14 +53,18 @@ def open_fsspec(options: FsspecOptions) -> Target:
             code="fsspec_protocol",
         ) from None
     except Exception as error:  # noqa: BLE001 - packages raise what they like; the text may hold a secret
-        raise DestinationError(
-            f"cannot open {protocol}://: {type(error).__name__}",
-            hint="check host and credentials in the destination's `url` and `storage`",
-            error_class="connection",
-        ) from None
+        raise _refused(protocol, error) from None
     below = "" if options.path in ("", ".") else options.path.strip("/")
     root = "/".join(part for part in (root.rstrip("/"), below) if part) or "/"
     capabilities = StoreCapabilities(atomic_replace=True, conditional_put=False, list_after_write=True)
     return Target(
         filesystem=filesystem, root=root, url_prefix=str(filesystem.unstrip_protocol(root)), capabilities=capabilities
+    )
+
+
+def _refused(protocol: str, error: Exception) -> DestinationError:
+    return DestinationError(
+        f"cannot open {protocol}://: {type(error).__name__}",
+        hint="check host and credentials in the destination's `url` and `storage`",
+        error_class="connection",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 
 from rivet_core.errors import DestinationError, RivetError
 
@@ -37,6 +38,7 @@ THROTTLED = (
     "InternalError",
     "RequestTimeout",
 )
+_CODE = re.compile(r"An error occurred \((\w+)\)")
 
 
 def destination_error(error: BaseException, path: str, action: str) -> RivetError:
@@ -84,8 +86,14 @@ def destination_error(error: BaseException, path: str, action: str) -> RivetErro
         word in text for word in ("Connect", "Timeout", "Endpoint", "ServerDisconnected", "ClientPayload", "IncompleteRead")
     ):
         return _connection(what, error)
-    detail = (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
+    detail = (error.strerror if isinstance(error, OSError) else None) or _name(error)
     return DestinationError(f"{what}: {detail}", hint="rivet doctor checks each destination", code="destination_failed")
+
+
+def _name(error: BaseException) -> str:
+    """Return the type of an exception, and the store's own code in it; the rest of its text may hold a connection string."""
+    code = _CODE.search(str(error))
+    return f"{type(error).__name__} ({code[1]})" if code else type(error).__name__
 
 
 def _connection(what: str, error: BaseException) -> DestinationError:

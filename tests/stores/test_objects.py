@@ -112,6 +112,25 @@ def test_missing_credentials_are_permission_and_not_tried_again(flaky):
     assert "s3://bucket/p/a.bin" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("bad connection string AccountKey=geheim;"), "ValueError"),
+        (
+            RuntimeError("An error occurred (InvalidBucketName) when calling PutObject, geheim"),
+            "RuntimeError (InvalidBucketName)",
+        ),
+        (OSError(5, "Input/output error"), "Input/output error"),
+    ],
+)
+def test_g03_what_a_filesystem_says_is_not_repeated(flaky, error, said):
+    flaky.failures = [(error, False)]
+    with pytest.raises(DestinationError) as caught:
+        store_of(flaky).put("a.bin", b"1")
+    assert caught.value.message == f"cannot publish s3://bucket/p/a.bin: {said}"
+    assert caught.value.hint
+
+
 def lock(store, *, host="other", pid=7, at=0.0):
     store.put("c.json.lock", json.dumps({"owner": "x", "host": host, "pid": pid, "at": time.time() + at}).encode())
 
