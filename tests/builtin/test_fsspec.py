@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 
+import fsspec
 import pytest
 from pydantic import ValidationError
 
 from rivet_core.builtin.fsspec import FsspecOptions, open_fsspec
-from rivet_core.errors import BusyError, ConfigError
+from rivet_core.errors import BusyError, ConfigError, DestinationError
 from rivet_core.stores import open_store
 
 
@@ -58,3 +59,18 @@ def test_a_protocol_nobody_knows():
 def test_keys_that_make_no_sense(keys):
     with pytest.raises(ValidationError):
         FsspecOptions(**keys)
+
+
+def test_g03_what_a_filesystem_refuses_is_not_repeated():
+    """A package may put what it was given into its error."""
+
+    class Telling(fsspec.AbstractFileSystem):
+        protocol = "telling"
+
+        def __init__(self, account_key, **more):
+            raise ValueError(f"bad connection string AccountKey={account_key}")
+
+    fsspec.register_implementation("telling", Telling, clobber=True)
+    with pytest.raises(DestinationError, match="cannot open telling://: ValueError") as caught:
+        open_at("telling://x", storage={"account_key": "geheim"})
+    assert "geheim" not in caught.value.message + caught.value.hint
