@@ -50,8 +50,10 @@ def compare(before: Sequence[Json], now: Sequence[Json]) -> tuple[list[str], lis
         was = old.get(name, kind)
         if was == kind:
             continue
-        words = f"column {name} was {was} and is {kind} now"
-        (compatible if widens(was, kind) else incompatible).append(words)
+        if widens(was, kind):
+            compatible.append(f"column {name} was widened from {was} to {kind}")
+        else:
+            incompatible.append(f"column {name} was {was} and is {kind} now")
     return compatible, incompatible
 
 

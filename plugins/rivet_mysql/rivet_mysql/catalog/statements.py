@@ -95,7 +95,12 @@ class Question:
 def _among(values: Sequence[str]) -> str:
     """Return the end of a condition. With `=` information_schema goes straight to the table and scans no directory."""
     literals = [MYSQL.string(value) for value in values]
-    return f"= {literals[0]}" if len(literals) == 1 else f"IN ({', '.join(literals)})"
+    if len(literals) == 1:
+        return f"= {literals[0]}"
+    if len({value.casefold() for value in values}) == 1:
+        # MariaDB takes names that differ only by case for one, and would go straight to the first of them.
+        literals.append("''")
+    return f"IN ({', '.join(literals)})"
 
 
 def read_sheet(question: Question, *, performance_schema: bool) -> Sheet:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rivet_core.facts import Basis, ColumnFacts, Evidence, IndexFacts, InspectItem, RelationKind, TableFacts, TypeKind
+from rivet_core.sql.lookalikes import describe, lookalikes
 from rivet_mysql.catalog.statements import Key, Sheet, Statistics
 from rivet_mysql.connection import Row, number, text
 from rivet_mysql.types import declared_from_text, reading
@@ -39,9 +40,10 @@ def table_facts(context: Context, item: InspectItem, key: Key) -> TableFacts:
         return _unreadable(context, item, key)
     indexes = tuple(_indexes(sheet.indexes.get(key, ()), sheet.statistics.get(key)))
     columns = tuple(_with_distinct(context, key, column, indexes) for column in columns)
+    alike = tuple(f"column names that look alike: {describe(group)}" for group in lookalikes(c.name for c in columns))
     common = {"name": item.name, "schema": key[0], "relation": key[1], "columns": columns, "indexes": indexes}
     if "VIEW" in kind:
-        return TableFacts(**common, kind=RelationKind.VIEW, notes=("a view has no statistics of its own",))  # type: ignore[arg-type]
+        return TableFacts(**common, kind=RelationKind.VIEW, notes=("a view has no statistics of its own", *alike))  # type: ignore[arg-type]
     statistics = sheet.statistics.get(key)
     rows, notes = _rows(context, key, statistics)
     size = _bytes(context, key, statistics)
@@ -62,7 +64,7 @@ def table_facts(context: Context, item: InspectItem, key: Key) -> TableFacts:
         partitions=partitions,
         largest_partition=statistics.largest if statistics else "",
         grants=sheet.grants,
-        notes=notes,
+        notes=(*notes, *alike),
     )
 
 
