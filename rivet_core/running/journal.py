@@ -9,6 +9,9 @@ from types import TracebackType
 from rivet_core.running.events import RunEvent, Sink
 from rivet_core.state import Event, StateStore
 
+GATHER_SECONDS = 0.2
+"""How long entries are gathered into one transaction: exports write to the same database, one at a time."""
+
 KEPT = frozenset(
     {
         "campaign_started",
@@ -26,7 +29,7 @@ KEPT = frozenset(
 
 
 class Journal:
-    """A sink that keeps events and hands all of them on. Whatever waits is written at once, in one transaction.
+    """A sink that keeps events and hands all of them on. Entries are written within `GATHER_SECONDS`.
 
     As a context manager it writes what is left when it ends. The first failure to write is raised by the next event, or at the
     end. A process that is killed loses what came in its last moments; what its exports did stands in the runs.
@@ -38,6 +41,7 @@ class Journal:
         self._sink = sink
         self._entries: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._failure: Exception | None = None
+        self._over = threading.Event()
         self._thread = threading.Thread(target=self._write, name="rivet-journal", daemon=True)
 
     def __call__(self, event: RunEvent) -> None:
@@ -54,6 +58,7 @@ class Journal:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._over.set()
         self._entries.put(None)
         self._thread.join()
         if self._failure is not None and error is None:
@@ -63,6 +68,7 @@ class Journal:
         last = False
         while not last:
             found = [self._entries.get()]
+            self._over.wait(GATHER_SECONDS)
             while not self._entries.empty():
                 found.append(self._entries.get())
             last = None in found
