@@ -189,6 +189,8 @@ def test_two_hundred_odd_tables_of_postgres(cli: Any, postgres: Any, tmp_path: P
         "INSERT INTO days VALUES ('2026-05-05', 1);",
         "CREATE MATERIALIZED VIEW seen AS SELECT 1 AS id;",
         "CREATE VIEW looked AS SELECT 1 AS id; CREATE TABLE nothing ();",
+        "CREATE TABLE large (id bigint PRIMARY KEY, v text); CREATE TABLE vacant (id int PRIMARY KEY, v text);",
+        "INSERT INTO large SELECT g, repeat('x', 1000) FROM generate_series(1, 80000) g; ANALYZE;",
     ]
     for statement in "\n".join(sql).split(";\n"):
         postgres.execute(statement)
@@ -199,10 +201,12 @@ def test_two_hundred_odd_tables_of_postgres(cli: Any, postgres: Any, tmp_path: P
     text = (tmp_path / "rivet.yaml").read_text()
     assert "url_env: SHOP_URL" in text
     assert postgres.url not in text
-    specs = runs_unedited(cli, tmp_path, 200)
-    assert {rows_of(spec, tmp_path) for spec in specs.values()} == {1}
+    specs = runs_unedited(cli, tmp_path, 202)
+    sizes = {"public.large": 80_000, "public.vacant": 0}
+    assert {name: rows_of(spec, tmp_path) for name, spec in specs.items()} == {name: sizes.get(name, 1) for name in specs}
+    assert sizes.keys() <= specs.keys()
     names = [spec.name.casefold() for spec in specs.values()]
-    assert len(set(names)) == 200
+    assert len(set(names)) == 202
 
 
 @pytest.mark.slow
