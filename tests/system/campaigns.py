@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -17,7 +20,7 @@ from rivet_core.config import load_config
 from rivet_core.planning.build import build_plan
 from rivet_core.planning.request import PlanRequest
 from rivet_core.plugins import load_plugins
-from rivet_core.running import ApplyOptions, CampaignOutcome, RunEvent, apply_plan
+from rivet_core.running import ApplyOptions, CampaignOutcome, RunEvent, apply_plan, layout_of, list_files
 from rivet_core.testing.postgres_database import PostgresDatabase
 from rivet_core.testing.project import Project
 
@@ -88,3 +91,19 @@ def wait_for(process: subprocess.Popen[str], kind: str, times: int = 1) -> None:
 
 def parts(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (root / "out" / "orders").rglob("part-*")}
+
+
+def dataset(campaign: Campaign, export: str) -> pa.Table:
+    """Return the rows that are an export's dataset now, as its readers find them."""
+    specs = load_config(campaign.project.path / "rivet.yaml").exports
+    options, layout = layout_of(next(spec for spec in specs if spec.name == export))
+    target = campaign.registry.open_destination("local", options, base=campaign.project.path)
+    files = [pq.read_table(file.path, partitioning=None) for file in list_files(target, layout)]
+    return pa.concat_tables(files) if files else pa.table({})
+
+
+def wait_until(found: Callable[[], object], patience: float = 20.0) -> None:
+    until = time.monotonic() + patience
+    while not found():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.02)

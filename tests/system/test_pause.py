@@ -14,7 +14,7 @@ from rivet_core.testing.mariadb_database import MariaDatabase
 from rivet_core.testing.postgres_database import PostgresDatabase
 from rivet_core.testing.project import Project
 from rivet_core.testing.standby import StandbyServer
-from tests.system.campaigns import Campaign, counts, table
+from tests.system.campaigns import Campaign, counts, table, wait_until
 
 ROWS = 20_000
 PAGED = {"mode": "chunked", "tuning": {"page_seconds": 0.001, "pause_share": 0, "throttle_ms": 20}}
@@ -246,13 +246,6 @@ def waiting_behind(postgres: PostgresDatabase, hold: str, wait: str, count: int)
             holder.execute("ROLLBACK")
             for writer in writers:
                 writer.join()
-
-
-def wait_until(found: object, patience: float = 20.0) -> None:
-    until = time.monotonic() + patience
-    while not found():  # type: ignore[operator]
-        assert time.monotonic() < until, "it never came"
-        time.sleep(0.02)
 
 
 def rows_seen(campaign: Campaign) -> int:

@@ -10,6 +10,8 @@ GROWTH = 400
 GROWTH_LONG = 8
 """The most that one page may be larger than the one before. With long values the last page says little about the next."""
 MOST_ROWS = 4_000_000
+FULL_PAGES = 1.5
+"""A page may hold so many times the bytes that it aims at."""
 
 
 class Pacer:
@@ -30,6 +32,12 @@ class Pacer:
         by_time = MOST_ROWS if self._first else int(self._tuning.page_seconds * rows / max(seconds, 1e-6))
         self._first = False
         self.rows = max(1, min(by_bytes, by_time, self.rows * self._growth, MOST_ROWS))
+
+    def fits(self, rows: int, size: int) -> int:
+        """Return how many rows to ask for instead of `rows` that hold `size` bytes: all of them when they may wait here."""
+        if size <= FULL_PAGES * self._tuning.batch_bytes or rows <= 1:
+            return rows
+        return max(1, min(rows // 2, self._tuning.batch_bytes * rows // size))
 
     def pause(self, seconds: float) -> float:
         """Return how long to leave the server alone after a page of `seconds`."""

@@ -127,6 +127,12 @@ class Statements:
         one = Selection(items=("1",), wires=(), flags=(), srids=(), key=())
         return self.select(one, after, 1)
 
+    def size_of(self, after: Sequence[Mark], limit: int) -> str:
+        """Return a statement that gives the bytes of the long columns in the `limit` rows after `after`."""
+        long = [f"COALESCE(OCTET_LENGTH({_reference(column.name)}), 0)" for column in self.columns if column.how.long]
+        sizes = Selection(items=(f"{' + '.join(long)} AS size",), wires=(), flags=(), srids=(), key=())
+        return f"SELECT SUM(size) FROM (\n{self.select(sizes, after, limit)}\n) AS page"
+
     def srid(self, column: Column) -> str:
         """Return the statement that asks for the SRID of one value of a geometry column."""
         name = f"{ALIAS}.{MYSQL.quote(column.name)}"

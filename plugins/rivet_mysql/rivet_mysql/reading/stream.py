@@ -15,7 +15,7 @@ from rivet_core.api import PageGate
 from rivet_core.errors import SourceError
 from rivet_core.facts import Mark, ReadSpec
 from rivet_core.sql.endpoint import Endpoint
-from rivet_mysql.connection import Link
+from rivet_mysql.connection import Link, number
 from rivet_mysql.pool import Pool
 from rivet_mysql.reading.columnar import read_columnar
 from rivet_mysql.reading.columns import Column, schema_of
@@ -131,6 +131,8 @@ class MysqlStream:
             limit, rows, size, begun = pacer.rows, 0, 0, self._seconds
             # The first page tells how wide rows are, and is all of a small table: no second connection for those.
             fast = self.task.columnar and not first
+            if fast and self.task.long:
+                limit = self._fitting(pacer, limit)
             for batch in self._read(self._last, limit, fast=fast):
                 rows, size = rows + batch.num_rows, size + batch.nbytes
                 yield self._finish(batch, fast=fast)
@@ -153,6 +155,17 @@ class MysqlStream:
             held.clear()
         for batch in self._read((), None, fast=False):
             yield self._finish(batch, fast=False)
+
+    def _fitting(self, pacer: Pacer, rows: int) -> int:
+        """Return how many rows the next page may have: the fast engine holds all of a page, and one value may be megabytes."""
+        with self._pool.link() as link:
+            link.apply(self.task.settings)
+            while True:
+                size = number(link.rows(self.task.statements.size_of(self._last, rows), doing=self._doing)[0][0]) or 0
+                fewer = pacer.fits(rows, size)
+                if fewer == rows:
+                    return rows
+                rows = fewer
 
     def _more(self) -> bool:
         with self._pool.link() as link:
