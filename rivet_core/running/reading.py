@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from rivet_core.api import RecordStream, SourceSession
-from rivet_core.errors import IntegrityError, InternalError, SourceError
+from rivet_core.errors import DestinationError, IntegrityError, InternalError, SourceError
 from rivet_core.facts import Mode, NullCursor, Unit, UnitKind
 from rivet_core.running.columns import AddedColumns
 from rivet_core.running.drift import check_drift, schema_json
@@ -81,9 +81,9 @@ class UnitReader:
             added = AddedColumns(self._task.spec, stream.schema)
             self._agree(added.schema)
             record = self._write(unit, stream, added)
-        except SourceError as error:
-            # What a cancelled statement says is the consequence; the reason is the stop.
-            if self._stop.event.is_set():
+        except (SourceError, DestinationError) as error:
+            # What a cancelled statement says, or a store that was waited for, is the consequence; the reason is the stop.
+            if self._stop.event.is_set() and (isinstance(error, SourceError) or error.transient):
                 raise self._stop.error() from error
             raise
         finally:

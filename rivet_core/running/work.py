@@ -75,6 +75,7 @@ class ExportWork:
         if lease.taken_from:
             self._context.events.emit("warning", job.name, message=f"took over the stale lease of {lease.taken_from}")
         session, store = self._connections.session(task), self._connections.store(task)
+        store.stopped = self._context.stop.event
         run = ExportRun(task, session, store, self._context, lease, job.connections)
         with self._context.acts.doing(job.name, "runs"):
             return run.run(), run.error

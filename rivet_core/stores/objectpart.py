@@ -10,6 +10,7 @@ more would cost everybody (O05).
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import Any
 
 import xxhash
@@ -31,8 +32,9 @@ UPLOADS: dict[type, bool] = {}
 class ObjectPart(Part):
     """Bytes on their way to one key."""
 
-    def __init__(self, key: str, path: str, where: str, filesystem: Any) -> None:
+    def __init__(self, key: str, path: str, where: str, filesystem: Any, stopped: threading.Event) -> None:
         super().__init__(key, where)
+        self._stopped = stopped
         self._path = path
         self._filesystem = filesystem
         folder, _, name = path.rpartition("/")
@@ -93,7 +95,7 @@ class ObjectPart(Part):
                 self._repeated = True
                 raise destination_error(error, self.where, what) from error
 
-        retried(once, PATIENT_TRIES)
+        retried(once, PATIENT_TRIES, self._stopped)
 
     def _begin(self) -> Any:
         upload = self._filesystem.open(
@@ -166,7 +168,7 @@ class ObjectPart(Part):
                     return
                 raise failed from error
 
-        retried(once, TRIES if self._upload is None else PATIENT_TRIES)
+        retried(once, TRIES if self._upload is None else PATIENT_TRIES, self._stopped)
         self._filesystem.invalidate_cache()
 
     def _arrived(self, error: Exception, failed: Exception) -> bool:

@@ -33,7 +33,7 @@ class ObjectStore(Store):
 
     def write(self, key: str) -> Part:
         """Start an upload; nothing is sent before the first block is full."""
-        return ObjectPart(key, self._path(key), self.url(key), self._fs)
+        return ObjectPart(key, self._path(key), self.url(key), self._fs, self.stopped)
 
     def check(self) -> None:
         """List the root once: a missing bucket or credential shows here, before anything is read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -125,6 +126,8 @@ class Store(ABC):
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self.stopped = threading.Event()
+        """Set when the process is to end: a file that waits for a store to recover is given up at once."""
 
     def url(self, key: str) -> str:
         """Return what a reader opens: an absolute path or a full URL."""
@@ -225,8 +228,12 @@ class Store(ABC):
         return entries
 
 
-def retried(action: Callable[[], ResultT], tries: int = TRIES) -> ResultT:
-    """Run a small idempotent operation, again with growing jittered pauses while its error is transient (O05)."""
+def retried(action: Callable[[], ResultT], tries: int = TRIES, stopped: threading.Event | None = None) -> ResultT:
+    """Run a small idempotent operation, again with growing jittered pauses while its error is transient (O05).
+
+    Once `stopped` is set there is no further try, and no pause goes on.
+    """
+    over = stopped or threading.Event()
 
     def transient(error: BaseException) -> bool:
         return isinstance(error, DestinationError) and error.transient
@@ -235,8 +242,9 @@ def retried(action: Callable[[], ResultT], tries: int = TRIES) -> ResultT:
 
     policy = tenacity.Retrying(
         retry=tenacity.retry_if_exception(transient),
-        stop=tenacity.stop_after_attempt(tries),
+        stop=tenacity.stop_after_attempt(tries) | tenacity.stop_when_event_set(over),
         wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
+        sleep=tenacity.sleep_using_event(over),
         reraise=True,
     )
     return policy(action)

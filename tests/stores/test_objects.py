@@ -56,7 +56,7 @@ class Flaky(MemoryFileSystem):
 
 @pytest.fixture
 def flaky(monkeypatch):
-    monkeypatch.setattr("tenacity.nap.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("tenacity.sleep_using_event", lambda event: lambda seconds: None)
     return Flaky()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,7 +19,7 @@ from tests.system.places import BLOBS, BLOBS_SQL, Shop, parts, s3_options
 def lake(tmp_path, s3, s3_proxy, monkeypatch):
     """The same shop, and a store that fails when it is told to."""
     monkeypatch.setenv("RIVET_TEST_SECRET", s3.secret_key)
-    monkeypatch.setattr("tenacity.nap.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("tenacity.sleep_using_event", lambda event: lambda seconds: None)
     made = Shop(tmp_path / "project", s3_options(s3, s3_proxy.url))
     made.sql(BLOBS_SQL)
     made.config({**BLOBS, "tuning": {"max_retries": 0}})
@@ -81,6 +83,21 @@ def test_o04_an_upload_begun_twice_by_a_lost_answer_is_aborted_with_the_other(la
     assert s3_proxy.requests.count("CreateMultipartUpload") == 2
     assert s3.uploads() == []
     assert parts(s3.keys()) == []
+
+
+def test_o04_sigterm_does_not_wait_for_a_store_that_throttles(lake, s3, s3_proxy):
+    s3_proxy.fail("UploadPart", "slow_down", times=999)
+    process = lake.project.start("run", "--json")
+    until = time.monotonic() + 60
+    while s3_proxy.requests.count("UploadPart") < 5 and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    asked = s3_proxy.requests.count("UploadPart")
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 143, out + err
+    assert json.loads(out)["exports"][0]["error"]["code"] == "interrupted"
+    assert s3_proxy.requests.count("UploadPart") <= asked + 1
+    assert s3.uploads() == []
 
 
 @pytest.mark.parametrize("operation", ["UploadPart", "CompleteMultipartUpload", "PutObject"])
