@@ -11,7 +11,18 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("pyarrow", "sqlalchemy", "pydantic", "fsspec", "psycopg", "adbc_driver_postgresql", "pymysql", "s3fs", "connectorx")
+HEAVY = (
+    "pyarrow",
+    "sqlalchemy",
+    "alembic",
+    "pydantic",
+    "fsspec",
+    "psycopg",
+    "adbc_driver_postgresql",
+    "pymysql",
+    "s3fs",
+    "connectorx",
+)
 
 PROBE = """
 import io, json, sys

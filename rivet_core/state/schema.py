@@ -6,6 +6,8 @@ looked at, and alembic imported, only while there is something to migrate.
 
 from __future__ import annotations
 
+import threading
+
 from sqlalchemy import Connection, Engine, insert, inspect, select, text, update
 
 from rivet_core.errors import ConfigError
@@ -13,6 +15,9 @@ from rivet_core.state.models import METADATA, REVISION, SCHEMA, SCHEMA_VERSION, 
 
 _LOCK = 0x7269766574
 """Key of the advisory lock ("rivet") under which one process at a time makes or migrates a state in PostgreSQL."""
+
+_ALEMBIC = threading.Lock()
+"""Alembic knows one migration per process at a time: what its scripts call is global."""
 
 
 def settle(engine: Engine, place: str) -> None:
@@ -62,9 +67,10 @@ def migrate(connection: Connection, version: int, place: str) -> None:
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", "rivet_core.state:migrations")
     try:
-        # States made before there were migrations have a version and no revision.
-        command.stamp(config, revision(version), purge=True)
-        command.upgrade(config, revision(SCHEMA_VERSION))
+        with _ALEMBIC:
+            # States made before there were migrations have a version and no revision.
+            command.stamp(config, revision(version), purge=True)
+            command.upgrade(config, revision(SCHEMA_VERSION))
     except CommandError as error:
         raise ConfigError(
             f"the state at {place} cannot be brought from schema {version} to {SCHEMA_VERSION}: {error}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -223,6 +224,20 @@ def test_processes_that_come_at_once_migrate_once(place, made):
     assert place.ask("SELECT id, version FROM rivet_schema") == [(1, SCHEMA_VERSION)]
     assert place.ask("SELECT version_num FROM rivet_alembic") == [(f"{SCHEMA_VERSION:04}",)]
     assert compared(place) == []
+
+
+def test_threads_migrate_states_of_their_own_at_once(tmp_path):
+    places = [Place(f"sqlite:///{tmp_path}/{number}.db") for number in range(8)]
+    for place in places:
+        place.make_schema_1()
+
+    def look(number):
+        with (open_state if number % 2 else read_state)(places[number].url) as state:
+            holds_everything(state)
+        return places[number].ask("SELECT version FROM rivet_schema")[0][0]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(look, range(8))) == [1, SCHEMA_VERSION] * 4
 
 
 @pytest.mark.parametrize("opener", [open_state, read_state])
