@@ -58,7 +58,7 @@ class ObjectPart(Part):
         if self._upload is None:
             self._upload = self._begin()
         if not self._uploads:
-            self._upload.write(self._held)
+            self._upload.write(bytes(self._held))  # a plain file of whatever package: not all of them take a bytearray
             return
         handed_over = False
 
@@ -76,7 +76,7 @@ class ObjectPart(Part):
 
     def _finish(self) -> None:
         """Send what is left, smaller than a piece."""
-        self._upload.write(self._held)
+        self._upload.write(bytes(self._held))
         if self._uploads:
 
             def once() -> None:
