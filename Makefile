@@ -46,8 +46,9 @@ bench: $(VENV) ## Measure start-up, planning 10,000 tables, and live campaigns; 
 	@$(BIN)/python -m benchmarks.live $(LIVE)
 	@RIVET_LAWS=10 $(BIN)/pytest -n $(JOBS) tests/planning/test_laws.py
 
-soak: $(VENV) ## Kill exports 200 times while their table changes, the suite of stores over one without conditional writes, and a minute of fuzzing
+soak: $(VENV) ## Kill exports 200 times while their table changes, the suite of stores over one without conditional writes, 1000 changing tables, and a minute of fuzzing
 	@RIVET_TEST_STORES=rclone $(BIN)/pytest -q tests/system/test_destinations.py
+	@RIVET_TABLES=1000 $(BIN)/pytest -q tests/system/test_generated_tables.py
 	@$(BIN)/python -m benchmarks.soak $(SOAK)
 	@$(BIN)/python -m benchmarks.fuzz
 
