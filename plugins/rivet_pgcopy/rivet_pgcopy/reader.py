@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Protocol
@@ -51,6 +52,8 @@ class CopyReader:
         self._limit = max(1, min(batch_bytes, MOST_BYTES))
         self._decoder = Decoder(tuple(field.record for field in fields), functions())
         self._over = False
+        self.deadline: float | None = None
+        """When to give up on a server that sends nothing, by `time.monotonic()`; another thread may set it after a cancel."""
         self.outside: tuple[int, ...] = (0,) * len(fields)
         """Values of the last batch that its types cannot keep, by column: infinities, NaN decimals, 24:00. They are NULL."""
 
@@ -70,6 +73,8 @@ class CopyReader:
                 return self._take()
             if state == _Drained.BROKEN:
                 raise ConnectionError(self._connection.get_error_message())
+            if state == _Drained.WAITING and self.deadline is not None and time.monotonic() > self.deadline:
+                raise ConnectionError("the server does not answer")
             self._over = state == _Drained.ENDED
         return self._take() if self._decoder.rows else None
 

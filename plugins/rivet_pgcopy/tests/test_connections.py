@@ -15,7 +15,7 @@ import pytest
 from rivet_core.errors import ConfigError, SourceError
 from rivet_core.facts import ReadSpec, Tuning
 from rivet_pgcopy import CopyReader, field_of, functions
-from rivet_postgres import engines
+from rivet_postgres import copying, engines
 from rivet_postgres.options import PostgresOptions
 from rivet_postgres.session import connect
 
@@ -111,6 +111,22 @@ def test_a_cancelled_read_leaves_a_connection_that_works(session):
     stream.close()
     assert time.monotonic() - began < 3
     assert rows(session, query="SELECT 1 AS a") == [{"a": 1}]
+
+
+def test_cancelling_gives_up_on_a_server_that_is_out_of_reach(table, fault_proxy, monkeypatch):
+    monkeypatch.setattr(copying, "SECONDS_TO_ABANDON", 0.5)
+    proxy = fault_proxy(table.host, table.port)
+    session = connect(PostgresOptions(url=table.url_with(port=proxy.port), engine="pgcopy"))
+    stream = session.read(ReadSpec(export="e", query=SLOW, tuning=TUNING), WHOLE)
+    batches = iter(stream)
+    next(batches)
+    proxy.stall()
+    threading.Timer(0.2, stream.cancel).start()
+    began = time.monotonic()
+    with pytest.raises(SourceError, match="cancelled"):
+        list(batches)
+    session.close()
+    assert time.monotonic() - began < 6
 
 
 def test_a_table_that_changed_between_two_reads_is_noticed(session, table):

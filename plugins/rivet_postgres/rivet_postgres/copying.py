@@ -47,11 +47,17 @@ class CopyStatement:
     def begin(self, *, snapshot: str = "", settings: Mapping[str, str] | None = None) -> None:
         """Begin the transaction. `settings` hold for it besides those of every read."""
         self._kept = snapshot in (OPENS, GOES_ON)
+        statements = []
         if snapshot != GOES_ON:
-            self.connection.execute("BEGIN READ ONLY" if not snapshot else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            statements.append("BEGIN READ ONLY" if not snapshot else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         if snapshot and not self._kept:
-            self.connection.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.string(snapshot)}".encode())
-        row = self.row(settings_sql(self._spec, {**(settings or {}), **(KEPT if self._kept else {})}))
+            statements.append(f"SET TRANSACTION SNAPSHOT {POSTGRES.string(snapshot)}")
+        statements.append(settings_sql(self._spec, {**(settings or {}), **(KEPT if self._kept else {})}))
+        # All at once: a page is short, and the way to the server may be long.
+        cursor = self.connection.execute("; ".join(statements).encode())
+        while cursor.nextset():
+            pass
+        row = cursor.fetchone()
         self.standby = bool(row and row[-1])
 
     def row(self, sql: str) -> tuple[Any, ...] | None:
@@ -98,27 +104,29 @@ class CopyStatement:
 
     def abandon(self) -> bool:
         """Cancel, and end the transaction. Returns whether the connection can be used again."""
-        deadline = time.monotonic() + SECONDS_TO_ABANDON
         self._reader = None
         try:
             if self.connection.pgconn.transaction_status == pq.TransactionStatus.ACTIVE:
                 self.cancel()
                 with suppress(Error):  # the cancel itself; a connection that is broken or busy fails the ROLLBACK too
-                    self._exchange.finish(deadline)
-            self.connection.execute("ROLLBACK")
+                    self._exchange.finish()
+            self._exchange.ask(lambda connection: connection.send_query(b"ROLLBACK"))
         except Exception:  # noqa: BLE001 - whatever it is, this connection is not used again
             return False
         return not self._kept
 
     def cancel(self) -> None:
-        """Cancel the statement at the server, from any thread."""
+        """Cancel the statement at the server, from any thread; whoever waits for a server that is out of reach gives up."""
+        deadline = time.monotonic() + SECONDS_TO_ABANDON
+        self._exchange.deadline = deadline
+        if (reader := self._reader) is not None:
+            reader.deadline = deadline
         with suppress(Exception):
             self.connection.cancel_safe(timeout=SECONDS_TO_ABANDON)
 
     def _fields(self, sql: str) -> list[Field]:
         """Ask what the statement gives, which COPY does not say; from here to the end of the transaction it stays so."""
-        self._exchange.ask(lambda connection: connection.send_prepare(b"", sql.encode()))
-        described = self._exchange.ask(lambda connection: connection.send_describe_prepared(b""))
+        described = self._exchange.describe(sql)
         fields = []
         for at, plan in enumerate(self._plans):
             oid = described.ftype(at)

@@ -19,51 +19,58 @@ class Exchange:
 
     def __init__(self, connection: PGconn) -> None:
         self._connection = connection
+        self.deadline: float | None = None
+        """When to stop waiting, by `time.monotonic()`; another thread may set it."""
 
-    def ask(self, send: Callable[[PGconn], None], *, deadline: float | None = None) -> PGresult:
+    def ask(self, send: Callable[[PGconn], None]) -> PGresult:
         """Send one statement and return its result when it is the only one. Raises what the server says against it."""
         send(self._connection)
-        result = self.result(deadline)
+        result = self.result()
         assert result is not None  # noqa: S101 - every statement has one
-        self.finish(deadline)
+        self.finish()
         return result
 
-    def result(self, deadline: float | None = None) -> PGresult | None:
+    def describe(self, sql: str) -> PGresult:
+        """Return what a statement would give, which is parsed for it and not run."""
+        self.ask(lambda connection: connection.send_prepare(b"", sql.encode()))
+        return self.ask(lambda connection: connection.send_describe_prepared(b""))
+
+    def result(self) -> PGresult | None:
         """Return the next result, `None` after the last. Raises the server's error, once the conversation is ready again."""
         from psycopg import errors, pq
 
-        self._wait(deadline)
+        self._wait()
         found = self._connection.get_result()
         if found is not None and found.status == pq.ExecStatus.FATAL_ERROR:
             with suppress(errors.Error):  # a server that ends a session says why and is gone
-                self.finish(deadline)
+                self.finish()
             raise errors.error_from_result(found)
         return found
 
-    def finish(self, deadline: float | None = None) -> None:
+    def finish(self) -> None:
         """Take the results that remain, and drop the rows of a COPY, so that the next statement can be sent."""
         from psycopg import pq
 
-        while (found := self.result(deadline)) is not None:
+        while (found := self.result()) is not None:
             while found.status == pq.ExecStatus.COPY_OUT and (size := self._connection.get_copy_data(1)[0]) != -1:
                 if size == 0:
-                    self._receive(deadline)
+                    self._receive()
 
-    def _wait(self, deadline: float | None) -> None:
+    def _wait(self) -> None:
         from psycopg import OperationalError
 
         while self._connection.is_busy():
             try:
-                self._receive(deadline)
+                self._receive()
             except OperationalError:
                 if self._connection.is_busy():  # else its last words came along
                     raise
 
-    def _receive(self, deadline: float | None) -> None:
+    def _receive(self) -> None:
         """Send what is still to be sent, and take what comes within a moment."""
         from psycopg import OperationalError
 
-        if deadline is not None and time.monotonic() > deadline:
+        if self.deadline is not None and time.monotonic() > self.deadline:
             raise OperationalError("the server does not answer")
         watched = select.poll()
         watched.register(self._connection.socket, select.POLLIN | (select.POLLOUT if self._connection.flush() else 0))

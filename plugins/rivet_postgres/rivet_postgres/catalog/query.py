@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from psycopg import pq
-
 from rivet_core.facts import Basis, ColumnFacts, Evidence, InspectItem, RelationKind, TableFacts
 from rivet_core.sql.querytext import derived_table
 from rivet_postgres.catalog.columns import arrow_text
@@ -16,6 +14,7 @@ from rivet_postgres.catalog.queries import PAGES
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.columns import RawColumn, plan_column
 from rivet_postgres.dialect import POSTGRES
+from rivet_postgres.exchange import Exchange
 from rivet_postgres.types import TypeCatalog
 
 EXPLAIN_TIMEOUT_MS = 10_000
@@ -25,14 +24,9 @@ _INDEXED = frozenset({"Index Scan", "Index Only Scan", "Bitmap Index Scan"})
 
 def describe_query(catalog: Catalog, types: TypeCatalog, query: str) -> tuple[RawColumn, ...]:
     """Return the query's columns as the server describes them, within the open transaction; nothing is run."""
-    import psycopg
-
-    connection = catalog.connection.pgconn
-    text = _all_rows(derived_table(POSTGRES, query)).encode()
     catalog.statements += 1
-    for result in (connection.prepare(b"", text), connection.describe_prepared(b"")):
-        if result.status != pq.ExecStatus.COMMAND_OK:
-            raise psycopg.errors.error_from_result(result, encoding="utf-8")
+    # Not the blocking calls of psycopg: they hold the interpreter's lock while the server parses.
+    result = Exchange(catalog.connection.pgconn).describe(_all_rows(derived_table(POSTGRES, query)))
     names = [(result.fname(i) or b"").decode() for i in range(result.nfields)]
     oids = [result.ftype(i) for i in range(result.nfields)]
     modifiers = [result.fmod(i) for i in range(result.nfields)]
