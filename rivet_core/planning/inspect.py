@@ -59,7 +59,7 @@ class _Read:
 
 def item_name(spec: ExportSpec) -> str:
     """Return the key under which the facts of an export's table or query stand in `CatalogFacts.tables`."""
-    return spec.table if spec.table is not None else spec.name
+    return spec.table if spec.table is not None else f"(query of {spec.name})"
 
 
 def inspect_sources(

@@ -148,3 +148,12 @@ def test_pa9_an_inline_credential_is_read_from_the_unchanged_config(shop):
         with_secrets(place, config)
     assert "url_env" in caught.value.hint
     assert "u:p" not in caught.value.message
+
+
+def test_a_query_that_is_named_like_a_table_is_not_taken_for_it(shop):
+    shop.config({"name": "orders", "query": "SELECT id AS other FROM customers"}, {"name": "b", "table": "orders"})
+    plan = shop.plan()
+    assert [export.status for export in plan.exports] == ["planned", "planned"]
+    assert [export.status for export in shop.apply(plan).exports] == ["done", "done"]
+    assert shop.table("orders").schema.names == ["other"]
+    assert shop.table("b").schema.names == ["id", "total", "updated_at"]
