@@ -54,6 +54,8 @@ class ConnectionBudget:
         self._sessions: dict[str, SourceSession] = {}
         self._lock = threading.Lock()
         self._wanted: frozenset[str] = frozenset()
+        self._ended: list[Lease] = []
+        """Leases of exports that ended, given back with the next one that is taken or at the next look."""
 
     def join(self, source: str, session: SourceSession) -> None:
         """Let the budget say how many connections a source may have open."""
@@ -73,7 +75,12 @@ class ConnectionBudget:
                 Slots(resource=_connections(group), capacity=found.capacity.max_connections, count=missing),
                 Slots(resource=f"heavy:{group}", capacity=found.capacity.max_heavy, count=int(heavy)),
             )
-            lease = self._leases.attempt(name, slots)
+            ended = self._take_ended()
+            try:
+                lease = self._leases.attempt(name, slots, instead_of=ended)
+            except BaseException:
+                self._ended += ended
+                raise
             if isinstance(lease, Refusal):
                 if lease.slots:
                     self._give_up(found)  # two that wait for each other's spare slots would wait for ever
@@ -96,15 +103,22 @@ class ConnectionBudget:
             return Reservation(lease=kept, group=group, source=source, count=count)
 
     def give_back(self, reservation: Reservation) -> None:
-        """End a reservation; its connections stay open for whoever is next, unless another process waits for them."""
+        """End a reservation; its connections stay open for whoever is next, unless another process waits for them.
+
+        A lease that came without slots is given back a moment later: nobody in this process wants it again.
+        """
+        later = len(reservation.lease.names) == 1
         try:
             with self._lock:
                 found = self._groups[reservation.group]
                 found.used[reservation.source] -= reservation.count
+                if later:
+                    self._ended.append(reservation.lease)
                 if reservation.group in self._wanted:
                     self._give_up(found)
         finally:
-            self._leases.release(reservation.lease)
+            if not later:
+                self._leases.release(reservation.lease)
 
     def wanted(self, group: str) -> bool:
         """Whether another process waited for connections of the group when somebody last looked."""
@@ -122,10 +136,23 @@ class ConnectionBudget:
             self._wanted = frozenset(group for group in self._groups if _connections(group) in wanted)
             for group in self._wanted:
                 self._give_up(self._groups[group])
+            ended = self._take_ended()
+        while ended:
+            try:
+                self._leases.release(ended[-1])
+            except RivetError:
+                with self._lock:
+                    self._ended += ended
+                raise
+            ended.pop()
 
     def want(self, group: str) -> Lease | Refusal:
         """Tell other processes that this one waits; give the lease back when it is over."""
         return self._leases.want(_connections(group))
+
+    def _take_ended(self) -> list[Lease]:
+        ended, self._ended = self._ended, []
+        return ended
 
     def _admit(self, group: _Group, source: str) -> None:
         """Let `source` have open what it uses, and close spare connections of other sources as far as that needs."""

@@ -1,7 +1,7 @@
 """One export end to end: lease, units, files, commit, cursor, verdict. The order of effects is the point of it.
 
 I1 a file is finished before it is published · I2 published before a manifest names it · I3 the commit before the cursor ·
-I4 the metric after the verdict · I5 units only move forward · I6 a run ends only when all its units are done · I7 replacing
+I4 the metric with the verdict · I5 units only move forward · I6 a run ends only when all its units are done · I7 replacing
 `current.json` is the commit.
 """
 
@@ -266,24 +266,26 @@ class ExportRun:
 
     def _finish(self, manifest: Manifest | None, reader: UnitReader) -> ExportOutcome:
         """Tell the state, cursor included (I3). Without a manifest nothing was new: no cursor moves."""
-        for change in reader.drift:
-            self._warn(f"schema drift: {change}")
-        for note in reader.notes:
-            self._warn(note)
+        for text in (*(f"schema drift: {change}" for change in reader.drift), *reader.notes):
+            self._warn(text)
+        rows, size = (manifest.rows, manifest.bytes) if manifest else (0, 0)
         faults.point("before_cursor")
-        self._context.state.runs.commit(
+        graded = self._context.state.runs.commit(
             self._verdict.run_id,
             self.task.name,
-            rows=manifest.rows if manifest else 0,
-            size=manifest.bytes if manifest else 0,
+            rows=rows,
+            size=size,
             seconds=self._verdict.seconds,
             retries=self._retrier.retries,
             columns=[{"name": name, "type": kind} for name, kind in observed(self.task)],
             cursor=(manifest.cursor_after or None) if manifest else None,
             keep_cursor=self.task.spec.mode is Mode.INCREMENTAL,
             forget_units=self._recorded or self._retried,
+            metric=self._verdict.metric("succeeded", rows, size),
         )
         faults.point("after_cursor")
+        if not graded:
+            self._warn("the run is committed, but its grade could not be kept")
         return self._verdict.done(manifest)
 
     def _retrying(self, error: RivetError, attempt: int, pause: float) -> None:

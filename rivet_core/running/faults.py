@@ -2,8 +2,7 @@
 
 `RIVET_FAULT=<step>[:n]` kills the process when it passes `step` for the n-th time (1 without a number). The steps, in the
 order in which an export passes them: `part_open`, `part_written` (I1), `part_published` (I2), `unit_done` (I5),
-`manifest_published`, `success_marked`, `before_current` (I7), `after_current`, `before_cursor` (I3), `after_cursor`,
-`before_metric` (I4), `after_metric`.
+`manifest_published`, `success_marked`, `before_current` (I7), `after_current`, `before_cursor` (I3), `after_cursor` (I4).
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ STEPS = (
     "after_current",
     "before_cursor",
     "after_cursor",
-    "before_metric",
-    "after_metric",
 )
 
 _passed: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""How a run ended: its outcome, what the history keeps of it, and its grade (I4: only after the verdict)."""
+"""How a run ended: its outcome, what the history keeps of it, and its grade (I4: kept with the verdict)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from rivet_core.errors import IntegrityError, RivetError
 from rivet_core.facts import Json
-from rivet_core.running import faults
 from rivet_core.running.events import Events
 from rivet_core.running.manifest import Current, Manifest
 from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, ExportOutcome
@@ -38,19 +37,12 @@ class Verdict:
         return time.monotonic() - self._began
 
     def done(self, manifest: Manifest | None) -> ExportOutcome:
-        """The state knows the commit: grade the run. Without a manifest nothing was new."""
+        """The state knows the commit, and the grade with it. Without a manifest nothing was new."""
         outcome = self._outcome(DONE)
         if manifest is not None:
             outcome = replace(
                 outcome, rows=manifest.rows, bytes=manifest.bytes, parts=len(manifest.parts), delivery=manifest.delivery
             )
-        faults.point("before_metric")
-        try:
-            self._grade(outcome)
-        except Exception as error:  # noqa: BLE001 - the rows are committed; a grade that is lost takes nothing back
-            lost = f"the run is committed, but its grade could not be kept: {type(error).__name__}"
-            outcome = replace(outcome, warnings=(*outcome.warnings, lost))
-        faults.point("after_metric")
         return self._told("export_finished", outcome)
 
     def already(self, current: Current) -> ExportOutcome:
@@ -73,7 +65,7 @@ class Verdict:
                 error=dict(outcome.error or {}),
             )
             if not killed:
-                self._grade(outcome)
+                self._state.runs.grade(self.metric("failed"))
         return self._told("export_failed", outcome)
 
     def _told(self, kind: str, outcome: ExportOutcome) -> ExportOutcome:
@@ -92,22 +84,21 @@ class Verdict:
             predicted_seconds=self._task.predicted_seconds,
         )
 
-    def _grade(self, outcome: ExportOutcome) -> None:
+    def metric(self, status: str, rows: int = 0, size: int = 0) -> Metric:
+        """Return what the history keeps of the run beside its prediction, as it stands now."""
         task = self._task
-        self._state.runs.grade(
-            Metric(
-                run_id=self.run_id,
-                export=task.name,
-                at=datetime.now(UTC),
-                status="succeeded" if outcome.status == DONE else "failed",
-                seconds=outcome.seconds,
-                rows=outcome.rows,
-                bytes=outcome.bytes,
-                predicted_p10=task.p10,
-                predicted_p50=task.predicted_seconds,
-                predicted_p90=task.p90,
-                basis=task.basis,
-            )
+        return Metric(
+            run_id=self.run_id,
+            export=task.name,
+            at=datetime.now(UTC),
+            status=status,
+            seconds=self.seconds,
+            rows=rows,
+            bytes=size,
+            predicted_p10=task.p10,
+            predicted_p50=task.predicted_seconds,
+            predicted_p90=task.p90,
+            basis=task.basis,
         )
 
 

@@ -100,10 +100,13 @@ class Leases:
                 raise busy(name, found.holder)
             time.sleep(min(POLL_SECONDS, max(0.0, until - time.monotonic())))
 
-    def attempt(self, name: str, slots: Sequence[Slots] = ()) -> Lease | Refusal:
-        """Take a lease and the slots that go with it, all in one transaction or nothing at all."""
+    def attempt(self, name: str, slots: Sequence[Slots] = (), *, instead_of: Sequence[Lease] = ()) -> Lease | Refusal:
+        """Take a lease and the slots that go with it, all in one transaction or nothing at all.
+
+        `instead_of` are leases to give back in the same transaction, whether or not anything can be taken.
+        """
         try:
-            return self._take(name, slots)
+            return self._take(name, slots, [one for lease in instead_of for one in lease.names])
         except RivetError as error:
             if isinstance(error.__cause__, IntegrityError):
                 return Refusal(name=name, holder="a process that was faster", slots=False)
@@ -151,10 +154,14 @@ class Leases:
             with self._database.writing() as connection:
                 connection.execute(delete(LEASES).where(LEASES.c.owner == self._owner))
 
-    def _take(self, name: str, slots: Sequence[Slots]) -> Lease | Refusal:
+    def _take(self, name: str, slots: Sequence[Slots], freed: list[str]) -> Lease | Refusal:
         pools = [(pool, [f"slot:{pool.resource}:{number}" for number in range(pool.capacity)]) for pool in slots if pool.count]
         names = [name, *(slot for _, pool in pools for slot in pool)]
+        with self._guard:
+            self._held.difference_update(freed)
         with self._database.writing() as connection:
+            if freed:
+                connection.execute(_FREE, {"names": freed, "mine": self._owner})
             query = _FIND if connection.dialect.name == "sqlite" else _FIND.with_for_update()
             rows = {row.name: row for row in connection.execute(query, {"names": names})}
             now = clock(connection)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from rivet_core.facts import Json, Mark, RunFact
 from rivet_core.state.database import Database, put
@@ -120,12 +121,14 @@ class Runs:
         cursor: tuple[Mark, ...] | None,
         keep_cursor: bool,
         forget_units: bool = True,
-    ) -> None:
+        metric: Metric | None = None,
+    ) -> bool:
         """Finish a run whose dataset is committed, and move the cursor with it, in one transaction (I3, I6).
 
         `cursor` is the new cursor; `None` leaves it as it is when `keep_cursor`, else clears it: a dataset that was replaced
         as a whole no longer has the old one's cursor. `forget_units` is false when none were recorded. `columns` are
-        `{name, type}` in the source's own spelling, empty when nobody knows.
+        `{name, type}` in the source's own spelling, empty when nobody knows. `metric` is the run's grade (I4).
+        Return whether it was kept: a grade that is lost takes no commit back.
         """
         now = _now()
         with self._database.writing() as connection:
@@ -153,6 +156,7 @@ class Runs:
             if forget_units:
                 connection.execute(_FORGET_PARTS, {"id": run_id})
                 connection.execute(_FORGET_UNITS, {"id": run_id})
+            return metric is None or _could_keep(connection, metric)
 
     def fail(
         self,
@@ -187,8 +191,7 @@ class Runs:
     def grade(self, metric: Metric) -> None:
         """Keep what a run took beside what was predicted; only after its verdict is known (I4)."""
         with self._database.writing() as connection:
-            connection.execute(_FORGET_METRIC, {"id": metric.run_id})
-            connection.execute(_ADD_METRIC, {name: getattr(metric, name) for name in Metric.__slots__})
+            _keep_metric(connection, metric)
 
     def resumable(self, export: str) -> Resumable | None:
         """Return the newest run of an export when it did not finish, else `None`."""
@@ -252,6 +255,20 @@ class Runs:
             ):
                 found.setdefault(row.export, []).append(_fact(row))
         return {export: tuple(facts) for export, facts in found.items()}
+
+
+def _could_keep(connection: Connection, metric: Metric) -> bool:
+    try:
+        with connection.begin_nested():
+            _keep_metric(connection, metric)
+    except SQLAlchemyError:
+        return False
+    return True
+
+
+def _keep_metric(connection: Connection, metric: Metric) -> None:
+    connection.execute(_FORGET_METRIC, {"id": metric.run_id})
+    connection.execute(_ADD_METRIC, {name: getattr(metric, name) for name in Metric.__slots__})
 
 
 def _progress(connection: Connection, export: str, **values: Any) -> None:

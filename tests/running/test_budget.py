@@ -63,9 +63,34 @@ def test_what_cannot_be_closed_keeps_its_slot_and_the_lease_ends(budget):
     assert isinstance(held, Reservation)
     found._wanted = frozenset({"g"})
     found.give_back(held)
+    found.recall()
     assert list(state.leases.holders()) == ["slot:connections:g:0"]
     session.clings = False
     assert isinstance(found.reserve("export:y", "g", "a", 1), Reservation)
+
+
+def test_the_lease_of_an_export_that_ended_goes_with_the_next_one_or_at_the_next_look(budget):
+    found, state, session = budget
+    session.most = 3
+    first = found.reserve("export:x", "g", "a", 1)
+    assert isinstance(first, Reservation)
+    found.give_back(first)
+    second = found.reserve("export:y", "g", "a", 1)
+    assert isinstance(second, Reservation)
+    assert set(state.leases.holders()) == {"export:y", "slot:connections:g:0"}
+    found.give_back(second)
+    found.recall()
+    assert set(state.leases.holders()) == {"slot:connections:g:0"}
+
+
+def test_a_heavy_slot_is_free_as_soon_as_its_export_ended(budget):
+    """The dispatcher starts the next heavy export at once: a slot that is still taken would make it wait."""
+    found, _, session = budget
+    session.most = 3
+    first = found.reserve("export:x", "g", "a", 1, heavy=True)
+    assert isinstance(first, Reservation)
+    found.give_back(first)
+    assert isinstance(found.reserve("export:y", "g", "a", 1, heavy=True), Reservation)
 
 
 def test_a_campaign_whose_source_cannot_follow_ends(shop, monkeypatch):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from rivet_core.errors import IntegrityError, PlanRefused
-from rivet_core.running.verdict import Verdict
 
 BY_ID = {"name": "orders", "table": "orders", "mode": "incremental", "cursor_column": "id"}
 CHUNKED = {"name": "orders", "table": "orders", "mode": "chunked", "chunk_column": "id", "chunk_count": 3}
@@ -99,17 +100,21 @@ def test_a_resume_never_mixes_two_schemas(shop):
     assert "note" in shop.table("orders").column_names
 
 
-def test_a_lost_grade_takes_no_commit_back(shop, monkeypatch):
-    def broken(self, outcome):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(Verdict, "_grade", broken)
+def test_a_lost_grade_takes_no_commit_back(shop):
     shop.config(BY_ID)
+    assert shop.apply().exit_code == 0
+    shop.fill("orders", [(i, i, None) for i in range(1000, 1010)])
     plan = shop.plan()
-    outcome = shop.apply(plan)
-    assert outcome.exit_code == 0
-    assert "grade" in outcome.exports[0].warnings[0]
+    with closing(sqlite3.connect(shop.root / ".rivet" / "state.db")) as state:
+        state.execute("CREATE TRIGGER no_more BEFORE INSERT ON rivet_metric BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+        state.commit()
+    (export,) = shop.apply(plan).exports
+    assert (export.status, export.rows) == ("done", 10)
+    assert "grade" in export.warnings[0]
     assert shop.apply(plan).exports[0].status == "already_done"
+    with shop.state() as state:
+        assert len(state.metrics("orders")) == 1
+        assert [run.status for run in state.histories()["orders"]] == ["succeeded", "succeeded"]
 
 
 def test_what_is_committed_stays_committed_in_the_state(shop):
