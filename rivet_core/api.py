@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit
+from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitDigest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -233,6 +233,19 @@ class RecallingSession(Protocol):
 
     def recall(self, items: Sequence[InspectItem], tables: Mapping[str, TableFacts]) -> None:
         """Treat `tables`, by item name, as if this session had inspected `items` a moment ago."""
+        ...
+
+
+@runtime_checkable
+class DigestingSession(Protocol):
+    """A session that can say what the rows of a unit add up to, so that `rivet reconcile` can compare them with the files."""
+
+    def digest(self, spec: ReadSpec, unit: Unit, columns: Sequence[str]) -> UnitDigest:
+        """Return the digest of a unit's rows over these output columns, in this order, in one short statement where possible.
+
+        `docs/reconcile.md` defines the text of each type; a column that has none here is left out and named. A source that
+        cannot hash answers with `rivet_core.sql.canonical.digest_of` over what it reads.
+        """
         ...
 
 

@@ -21,6 +21,7 @@ from rivet_core.cli import (
     metrics,
     plan,
     plugins,
+    reconcile,
     run,
     schema,
     simulate,
@@ -68,6 +69,7 @@ app.command()(apply.apply)
 app.command()(run.run)
 app.command()(files.files)
 app.command()(validate.validate)
+app.command()(reconcile.reconcile)
 app.command()(gc.gc)
 app.add_typer(state.app, name="state")
 app.command()(metrics.metrics)

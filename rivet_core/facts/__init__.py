@@ -24,7 +24,7 @@ from rivet_core.facts.export import DestinationRef, ExportSpec, Mode, NullCursor
 from rivet_core.facts.history import RunFact
 from rivet_core.facts.judgement import DeltaFacts, ExportFacts
 from rivet_core.facts.pool import MAX_WORKERS, Capacities, GroupCapacity, Job, PoolState
-from rivet_core.facts.reading import ReadSpec, Unit, UnitKind, connections_of
+from rivet_core.facts.reading import ReadSpec, Unit, UnitDigest, UnitKind, connections_of
 from rivet_core.facts.reason import Dimension, Reason, ReasonKind
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "Tuning",
     "TypeKind",
     "Unit",
+    "UnitDigest",
     "UnitKind",
     "ValueSpec",
     "connections_of",

@@ -78,6 +78,17 @@ class Unit:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitDigest:
+    """What the rows of a unit add up to, wherever they lie: their number, and the sum modulo 2^64 of the first 8 bytes of
+    SHA-256 over the canonical text of each. `left_out` names asked columns that have no canonical text there.
+    """
+
+    rows: int
+    total: int
+    left_out: tuple[str, ...] = ()
+
+
 def connections_of(parallel: int, units: int, snapshot: str) -> int:
     """Return the connections an export takes at its widest: one per unit read at once, and one that holds their snapshot.
 

@@ -76,4 +76,5 @@ def describe(run: RunFacts, records: Sequence[UnitRecord]) -> Manifest:
         days=tuple(dict.fromkeys(window_of(unit) for unit in run.units if window_of(unit))),
         subject=subject_of(spec),
         has_nulls=incremental and any(unit.kind is UnitKind.NULLS for unit in run.units),
+        units=run.units,
     )

@@ -72,6 +72,12 @@ class Manifest:
     has_nulls: bool = False
     subject: str = ""
     """What identifies the rows: source, table or query."""
+    units: tuple[Unit, ...] = ()
+    """What was read, those units that held no row included; empty in manifests of older versions."""
+    repairs: int = 0
+    """How many repairs made this manifest of the run's own."""
+    superseded: tuple[str, ...] = ()
+    """Keys of parts that repairs replaced."""
 
     @property
     def rows(self) -> int:

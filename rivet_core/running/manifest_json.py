@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from rivet_core.errors import IntegrityError
-from rivet_core.facts import Json, Mark
+from rivet_core.facts import Json, Mark, Unit
 from rivet_core.running.manifest import Current, Manifest, ManifestPart, Member
 from rivet_core.stores import join, safe_key
 
@@ -63,8 +63,11 @@ def manifest_bytes(manifest: Manifest, key: str) -> bytes:
         "days": list(manifest.days),
         "subject": manifest.subject,
         "has_nulls": manifest.has_nulls,
+        "units": [unit.to_json() for unit in manifest.units],
         "parts": parts,
     }
+    if manifest.repairs:
+        data |= {"repairs": manifest.repairs, "superseded": list(manifest.superseded)}
     return json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass") + b"\n"
 
 
@@ -109,8 +112,11 @@ def read_manifest(data: bytes, key: str) -> Manifest:
             days=tuple(found["days"]),
             has_nulls=found["has_nulls"],
             subject=found.get("subject", ""),
+            units=tuple(Unit.from_json(unit) for unit in found.get("units", ())),
+            repairs=found.get("repairs", 0),
+            superseded=tuple(safe_key(key) for key in found.get("superseded", ())),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _damaged(key) from error
 
 

@@ -24,6 +24,9 @@ SNAPSHOTS_KEPT = 2
 ACCEPTED = "schema_accepted"
 """Kind of the journal entry that `rivet state accept` makes."""
 
+RECONCILED = "reconciled"
+"""Kind of the journal entry that `rivet reconcile` makes."""
+
 
 class StateStore:
     """One open state database. Usable from several threads; several processes may have it open."""
@@ -184,6 +187,19 @@ class StateStore:
         query = select(EVENTS.c.data).where(EVENTS.c.export == export, EVENTS.c.kind == ACCEPTED)
         with self._database.reading() as connection:
             return any(data and data.get("run_id") == run_id for data in connection.execute(query).scalars())
+
+    def record_reconcile(self, export: str, result: str, data: Mapping[str, Json]) -> None:
+        """Keep what a reconcile of an export's dataset found."""
+        self.record([Event(at=_now(), kind=RECONCILED, plan_id="", export=export, data={"result": result, **data})])
+
+    def reconciles(self) -> dict[str, Event]:
+        """Return the newest reconcile of every export that had one."""
+        query = select(EVENTS).where(EVENTS.c.kind == RECONCILED).order_by(EVENTS.c.id)
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
+        return {
+            row.export: Event(at=row.at, kind=row.kind, plan_id=row.plan_id, export=row.export, data=row.data) for row in rows
+        }
 
     # -- catalog snapshots
 

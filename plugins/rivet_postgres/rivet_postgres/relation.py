@@ -140,9 +140,9 @@ def select_columns(
 
     Raises `ConfigError` for a column or an override that names nothing.
     """
-    wanted = [_known(relation, spec, name) for name in spec.columns] if spec.columns else list(relation.columns)
+    wanted = [known_column(relation, spec, name) for name in spec.columns] if spec.columns else list(relation.columns)
     for name in spec.overrides:
-        _known(relation, spec, name)
+        known_column(relation, spec, name)
     plans = [
         plan_column(c, types, out_of_range=spec.out_of_range or "fail", override=spec.overrides.get(c.name), binary=binary)
         for c in wanted
@@ -154,7 +154,7 @@ def select_columns(
     coalesced = bool(positions) and is_coalesce(spec, unit)
     for position in range(positions):
         name = unit.columns[position + 1] if coalesced and position else unit.columns[position]
-        column = _known(relation, spec, name)
+        column = known_column(relation, spec, name)
         label = f"coalesce({unit.columns[0]}, {unit.columns[1]})" if coalesced and not position else name
         at = None if coalesced and not position else _index(plans[:visible], spec, name)
         if at is None:
@@ -166,7 +166,7 @@ def select_columns(
         marks.append((label, column.source_type, at))
     places: list[tuple[str, str, int]] = []
     for number, name in enumerate(key):
-        column = _known(relation, spec, name)
+        column = known_column(relation, spec, name)
         exact = types.base(column.type_oid, column.typmod).kind in _EXACT_KINDS
         at = _index(plans[:visible], spec, name) if exact else None
         if at is None:
@@ -187,7 +187,7 @@ def key_types(relation: Relation, types: TypeCatalog, spec: ReadSpec, names: Seq
     """Return kind and source type of the key columns."""
     if tuple(names) == ("ctid",) and relation.column("ctid") is None:
         return KeyTypes(kinds={"ctid": TypeKind.OTHER}, types={"ctid": "tid"})
-    columns = {name: _known(relation, spec, name) for name in names}
+    columns = {name: known_column(relation, spec, name) for name in names}
     return KeyTypes(
         kinds={name: types.base(column.type_oid, column.typmod).kind for name, column in columns.items()},
         types={name: column.source_type for name, column in columns.items()},
@@ -201,7 +201,8 @@ def _index(plans: Sequence[ColumnPlan], spec: ReadSpec, name: str) -> int | None
     return next((index for index, plan in enumerate(plans) if plan.name == name), None)
 
 
-def _known(relation: Relation, spec: ReadSpec, name: str) -> RawColumn:
+def known_column(relation: Relation, spec: ReadSpec, name: str) -> RawColumn:
+    """Return the column of exactly this name. Raises `ConfigError` when there is none."""
     column = relation.column(name)
     if column is None:
         shown = ", ".join(c.name for c in relation.columns[:12]) + (", ..." if len(relation.columns) > 12 else "")

@@ -8,14 +8,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitKind
+from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitDigest, UnitKind
 from rivet_core.sql.select import KeyTypes, SelectItem, is_coalesce, select_unit
 from rivet_postgres.catalog.inspect import inspect_catalog, probe_server
-from rivet_postgres.catalog.keys import Place, fetch_bounds, probe_ends
+from rivet_postgres.catalog.keys import Place, fetch_bounds, probe_ends, sample_key
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.chunks import Keys
 from rivet_postgres.connect import Readers, open_catalog
 from rivet_postgres.dialect import POSTGRES
+from rivet_postgres.digest import unit_digest
 from rivet_postgres.engines import choose_engine
 from rivet_postgres.failures import translate
 from rivet_postgres.paging import page_sql
@@ -94,7 +95,12 @@ class PostgresSession:
         def keys(table: TableFacts, column: str) -> Keys:
             return self._look_up_keys(spec, table, column)
 
-        return plan_units(spec, committed, lambda: self._table(spec), keys)
+        def sample(columns: Sequence[str], units: int, blocks: int) -> list[tuple[str, ...]]:
+            relation = self._relation(spec, "")
+            with self._catalog() as catalog:
+                return sample_key(catalog, relation, columns, units, blocks)
+
+        return plan_units(spec, committed, lambda: self._table(spec), keys, sample)
 
     def read(self, spec: ReadSpec, unit: Unit) -> PostgresStream:
         """Start reading one unit on a connection of its own; it goes back when the stream ends or is closed."""
@@ -122,6 +128,12 @@ class PostgresSession:
         if spec.snapshot == "consistent" and spec.parallel <= 1:
             lender = self._snapshots.lender(spec.export)
         return PostgresStream(reading, lender, self._endpoint, self._remember)
+
+    def digest(self, spec: ReadSpec, unit: Unit, columns: Sequence[str]) -> UnitDigest:
+        """Let the server add up the rows of a unit, as `DigestingSession.digest` says."""
+        relation = self._relation(spec, unit.relation)
+        with self._catalog() as catalog:
+            return unit_digest(catalog, relation, self._types, spec, unit, columns)
 
     def end(self, export: str) -> None:
         """Let go what an export holds between its units: the snapshot of `snapshot: consistent`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +25,19 @@ from rivet_core.builtin.sqlite.statements import aliased, from_item, unit_statem
 from rivet_core.builtin.sqlite.types import reading
 from rivet_core.builtin.sqlite.units import cursor_plan, units_of
 from rivet_core.errors import ConfigError, SourceError
-from rivet_core.facts import CatalogFacts, ColumnFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitKind
+from rivet_core.facts import (
+    CatalogFacts,
+    ColumnFacts,
+    InspectItem,
+    Mark,
+    ReadSpec,
+    ServerFacts,
+    TableFacts,
+    Unit,
+    UnitDigest,
+    UnitKind,
+)
+from rivet_core.sql.canonical import digest_of, has_canonical
 from rivet_core.sql.dialect import SQLITE
 from rivet_core.sql.overrides import parse_override
 from rivet_core.sql.select import key_expressions
@@ -110,6 +123,15 @@ class SqliteSession:
             )
         statement = unit_statement(spec, unit, facts, source, shape.columns, shape.readings)
         return SqliteStream(connection, self._pool.release, shape, statement, spec.tuning, refuse_rows=refuse, counts=counts)
+
+    def digest(self, spec: ReadSpec, unit: Unit, columns: Sequence[str]) -> UnitDigest:
+        """Read the unit and add its rows up: SQLite has no hash functions, and one of ours would run in this process too."""
+        stream = self.read(replace(spec, columns=tuple(columns)), unit)
+        try:
+            covered = [field.name for field in stream.schema if has_canonical(field.type)]
+            return replace(digest_of(stream, covered), left_out=tuple(name for name in columns if name not in covered))
+        finally:
+            stream.close()
 
     def cancel(self) -> None:
         """Interrupt every statement that runs."""

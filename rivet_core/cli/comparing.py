@@ -1,0 +1,113 @@
+"""Open sources for `reconcile` and `repair`: each once, its connections counted with those of all runs of the group."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rivet_core.api import SourceSession
+    from rivet_core.cli.datasets import Datasets
+    from rivet_core.facts import ExportSpec, ServerFacts
+    from rivet_core.running.budget import ConnectionBudget, Reservation
+    from rivet_core.running.stop import Stop
+    from rivet_core.state import Lease, StateStore
+
+SLOT_WAIT_SECONDS = 0.2
+"""Between two looks whether another process gave connections of the group back."""
+
+
+class Sources:
+    """The sources of the chosen exports, opened when first needed. Exports are looked at one after the other."""
+
+    def __init__(self, chosen: Datasets, state: StateStore, stop: Stop) -> None:
+        self._chosen = chosen
+        self._state = state
+        self._stop = stop
+        self._sessions: dict[str, tuple[SourceSession, ServerFacts]] = {}
+        self._budgets: dict[str, ConnectionBudget] = {}
+
+    @contextlib.contextmanager
+    def lend(self, spec: ExportSpec, lease: str) -> Iterator[tuple[SourceSession, Lease]]:
+        """Hold one connection of the export's group with the lease `lease`, waiting while runs have all of them.
+
+        Raises `BusyError` when another process holds the lease.
+        """
+        from rivet_core.planning.groups import group_of
+
+        session, server = self._open(spec.source)
+        group = group_of(spec, self._chosen.config.sources[spec.source], server)
+        budget = self._budget(group, server)
+        budget.join(spec.source, session)
+        reservation = self._reserve(budget, lease, group, spec.source)
+        try:
+            yield session, reservation.lease
+        finally:
+            budget.give_back(reservation)
+
+    def stopped(self, name: str, code: int) -> None:
+        """Cancel what runs at the sources, after a signal."""
+        self._stop.request(name, code)
+        for session, _ in list(self._sessions.values()):
+            with contextlib.suppress(Exception):
+                session.cancel()
+
+    def close(self) -> None:
+        """Close every source."""
+        for session, _ in self._sessions.values():
+            with contextlib.suppress(Exception):
+                session.close()
+
+    def _open(self, name: str) -> tuple[SourceSession, ServerFacts]:
+        if name not in self._sessions:
+            from rivet_core.errors import RivetError
+            from rivet_core.plugins import plugin_fault
+
+            source = self._chosen.config.sources[name]
+            try:
+                session = self._chosen.registry.open_source(source.type, source.options, base=self._chosen.config.base)
+                session.limit(1)
+                self._sessions[name] = session, session.probe()
+            except RivetError:
+                raise
+            except Exception as error:
+                raise plugin_fault(source.type, error) from error
+        return self._sessions[name]
+
+    def _budget(self, group: str, server: ServerFacts) -> ConnectionBudget:
+        from rivet_core.facts import Capacities
+        from rivet_core.planning.groups import capacity_of
+        from rivet_core.running.budget import ConnectionBudget
+
+        config = self._chosen.config
+        if group not in self._budgets:
+            capacity = capacity_of(config.source_groups.get(group), [server], config.planning.workers)
+            self._budgets[group] = ConnectionBudget(Capacities(workers=1, groups={group: capacity}), self._state.leases)
+        return self._budgets[group]
+
+    def _reserve(self, budget: ConnectionBudget, lease: str, group: str, source: str) -> Reservation:
+        from rivet_core.state import Refusal, busy
+
+        while True:
+            found = budget.reserve(lease, group, source, 1)
+            if not isinstance(found, Refusal):
+                return found
+            self._stop.check()
+            if not found.slots:
+                raise busy(found.name, found.holder)
+            time.sleep(SLOT_WAIT_SECONDS)
+
+
+@contextlib.contextmanager
+def sources_of(chosen: Datasets, state: StateStore, stop: Stop) -> Iterator[Sources]:
+    """Lend the sources of some exports; Ctrl-C and SIGTERM cancel what runs there."""
+    from rivet_core.running.signals import listening
+
+    sources = Sources(chosen, state, stop)
+    try:
+        with listening(sources.stopped):
+            yield sources
+    finally:
+        sources.close()
