@@ -40,6 +40,19 @@ def test_postgres(rivet, postgres, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_mariadb(rivet, mysql, seed):
+    for statement in every_type.statements(every_type.MARIADB, rows=60, seed=seed, null=" NULL"):
+        mysql.execute(statement)
+    rivet.environ["CRM_URL"] = mysql.url
+    found = reconciled(rivet, "{type: mysql, url_env: CRM_URL}")
+    assert {name: (item["result"], item["left_out"]) for name, item in found.items()} == {
+        "whole": ("match", []),
+        "chunks": ("match", []),
+        "text": ("match", []),
+    }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_sqlite(rivet, seed):
     with closing(sqlite3.connect(rivet.path / "shop.db")) as connection:
         connection.executescript(";".join(every_type.statements(every_type.SQLITE, rows=60, seed=seed)))

@@ -21,6 +21,7 @@ from rivet_core.facts import (
     TableFacts,
     Tuning,
     Unit,
+    UnitDigest,
     UnitKind,
 )
 from rivet_core.sql.endpoint import Endpoint
@@ -35,6 +36,7 @@ from rivet_mysql.options import MysqlOptions
 from rivet_mysql.pool import Pool
 from rivet_mysql.reading.columnar import can_connect
 from rivet_mysql.reading.columns import Column, chosen_columns
+from rivet_mysql.reading.digest import unit_digest
 from rivet_mysql.reading.statement import Statements, cursor_positions, page_positions
 from rivet_mysql.reading.stream import MysqlStream, Task
 from rivet_mysql.reading.units import cursor_plan, units_of
@@ -128,6 +130,13 @@ class MysqlSession:
         with self._lock:
             self._streams.add(stream)
         return stream
+
+    def digest(self, spec: ReadSpec, unit: Unit, columns: Sequence[str]) -> UnitDigest:
+        """Let the server add up the rows of a unit, as `DigestingSession.digest` says."""
+        settings = self.server.settings(spec.tuning)
+        with self._pool.link() as link:
+            link.apply(settings)
+            return unit_digest(link, spec, unit, self._facts(link, spec), columns)
 
     def cancel(self) -> None:
         """Cancel every statement of this session at the server."""
