@@ -10,7 +10,7 @@ from rivet_core.facts import ColumnFacts, Mark, ReadSpec, RelationKind, TableFac
 from rivet_core.sql import windows
 from rivet_core.sql.cursor_plan import ORDERED
 from rivet_core.sql.marks import MICROS_PER_DAY, micros_of
-from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, integer_cuts, tile, unit_count, value_cuts
+from rivet_core.sql.ranges import DEFAULT_CHUNK_ROWS, integer_cuts, tile, tile_keys, unit_count, value_cuts
 
 _DERIVED = (RelationKind.VIEW, RelationKind.FOREIGN, RelationKind.QUERY)
 _KEYS = ORDERED | {TypeKind.TEXT}
@@ -29,12 +29,19 @@ class Keys:
     high: str | None = None
 
 
-def chunk_units(spec: ReadSpec, table: TableFacts, keys: Callable[[str], Keys]) -> tuple[Unit, ...]:
+def chunk_units(
+    spec: ReadSpec,
+    table: TableFacts,
+    keys: Callable[[str], Keys],
+    sample: Callable[[Sequence[str], int, int], Sequence[tuple[str, ...]]],
+) -> tuple[Unit, ...]:
     """Return the units of a chunked read; they tile the key, NULL keys have their own.
 
     Along `chunk_column`, else along the first column of the primary key; one unit when the table has neither, and for a
     view or query unless EXPLAIN says that an index serves the column. `keys` asks the server for bounds, and only when the
-    table may need more than one unit. Raises `ConfigError` for a column that cannot be cut.
+    table may need more than one unit. Where the first column parts the rows too coarsely (few values, or no statistics), the
+    whole primary key is cut, at values that `sample(columns, units, blocks)` finds. Raises `ConfigError` for a column that
+    cannot be cut.
     """
     column = chunk_column(spec, table)
     rows = _rows(table)
@@ -44,15 +51,40 @@ def chunk_units(spec: ReadSpec, table: TableFacts, keys: Callable[[str], Keys]) 
         return tile("", "", (), rows=rows)
     _require_key(spec, table, column)
     known = keys(column.name)
+    units = unit_count(rows, spec.chunk_size, spec.chunk_count)
     if spec.chunk_by_days:
         cuts = day_cuts(spec, column, known)
     elif column.kind is TypeKind.INTEGER:
         cuts = _integer_cuts(spec, column, known, rows)
     elif column.kind is TypeKind.UUID and len(known.bounds) < 3:
-        cuts = uuid_cuts(unit_count(rows, spec.chunk_size, spec.chunk_count))
+        cuts = uuid_cuts(units)
     else:
-        cuts = value_cuts(known.bounds, unit_count(rows, spec.chunk_size, spec.chunk_count))
+        cuts = value_cuts(known.bounds, units)
+    if 2 * (len(cuts) + 1) <= units and not spec.chunk_by_days and (key := _whole_key(table, column)):
+        bounds = sample([one.name for one in key], units, _blocks(table) or 1)
+        if len(bounds) > len(cuts):
+            marks = [tuple(_mark(one, value) for one, value in zip(key, bound, strict=True)) for bound in bounds]
+            return tile_keys([one.name for one in key], marks, None if rows is None else rows // (len(bounds) + 1))
     return tile(column.name, column.source_type, cuts, rows=rows, nullable=column.nullable)
+
+
+def _whole_key(table: TableFacts, column: ColumnFacts) -> list[ColumnFacts]:
+    """Return the columns of a stored table's primary key, if it begins with `column` and row comparisons can cut it."""
+    key = [one for name in table.primary_key if (one := table.column(name)) is not None]
+    fits = bool(key) and key[0].name == column.name and all(one.kind in _KEYS for one in key)
+    return key if fits and table.kind is RelationKind.TABLE and _blocks(table) is not None else []
+
+
+def _mark(column: ColumnFacts, value: str) -> Mark:
+    return Mark(column=column.name, type=column.source_type, value=value)
+
+
+def _blocks(table: TableFacts) -> int | None:
+    """Return the blocks of a table's heap, `None` when its size is not known."""
+    measured = next((evidence.value for evidence in table.bytes if evidence.signal == "table_bytes_measured"), None)
+    if not isinstance(measured, int):
+        return None
+    return max(1, (measured - (table.out_of_line_bytes or 0)) // BLOCK_BYTES)
 
 
 def chunk_column(spec: ReadSpec, table: TableFacts) -> ColumnFacts | None:
@@ -111,10 +143,9 @@ def day_cuts(spec: ReadSpec, column: ColumnFacts, known: Keys) -> tuple[str, ...
 
 def block_units(spec: ReadSpec, table: TableFacts, rows: int | None) -> tuple[Unit, ...]:
     """Return block ranges of a heap without a key. Rows move between blocks, so they need one snapshot for all units."""
-    measured = next((evidence.value for evidence in table.bytes if evidence.signal == "table_bytes_measured"), None)
-    if not isinstance(measured, int):
+    blocks = _blocks(table)
+    if blocks is None:
         return tile("", "", (), rows=rows)
-    blocks = max(1, (measured - (table.out_of_line_bytes or 0)) // BLOCK_BYTES)
     count = min(unit_count(rows, spec.chunk_size, spec.chunk_count), blocks)
     edges = [Mark(column="ctid", type="tid", value=f"({blocks * i // count},0)") for i in range(1, count)]
     return tuple(

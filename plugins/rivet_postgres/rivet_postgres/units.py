@@ -13,9 +13,13 @@ from rivet_postgres.chunks import Keys, chunk_units
 
 
 def plan_units(
-    spec: ReadSpec, committed: Sequence[Mark], facts: Callable[[], TableFacts], keys: Callable[[TableFacts, str], Keys]
+    spec: ReadSpec,
+    committed: Sequence[Mark],
+    facts: Callable[[], TableFacts],
+    keys: Callable[[TableFacts, str], Keys],
+    sample: Callable[[Sequence[str], int, int], Sequence[tuple[str, ...]]],
 ) -> tuple[Unit, ...]:
-    """Return the units of one run. `facts` and `keys` ask the server, and only modes that need them call them."""
+    """Return the units of one run. `facts`, `keys` and `sample` ask the server, and only modes that need them call them."""
     if spec.mode is Mode.FULL:
         return (Unit(index=0, kind=UnitKind.WHOLE),)
     table = facts()
@@ -25,7 +29,7 @@ def plan_units(
         return cursor_units(spec, plan_cursor(spec, table), committed)
     if spec.mode is Mode.TIME_WINDOW:
         return day_windows(spec, table, datetime.now(UTC))
-    return chunk_units(spec, table, lambda column: keys(table, column))
+    return chunk_units(spec, table, lambda column: keys(table, column), sample)
 
 
 def day_windows(spec: ReadSpec, table: TableFacts, now: datetime) -> tuple[Unit, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rivet_core.errors import ConfigError
-from rivet_core.facts import Mode, UnitKind
+from rivet_core.facts import Mode, Tuning, UnitKind
 
 
 def ids(tables, name="id"):
@@ -83,13 +83,72 @@ def test_an_inspection_that_names_the_key_spares_every_further_statement(source)
     assert log.statements() == []
 
 
-def test_composite_keys_are_cut_along_their_first_column(source):
-    source.execute("CREATE TABLE t(region smallint, id int, PRIMARY KEY (region, id))")
-    source.execute("INSERT INTO t SELECT g % 3, g FROM generate_series(1, 900) g")
-    source.execute("ANALYZE t")
-    tables = source.chunked("t", chunk_size=100)
-    assert ids(tables) == list(range(1, 901))
-    assert sum(1 for table in tables if table.num_rows) == 3
+@pytest.mark.parametrize("analyzed", [True, False])
+@pytest.mark.parametrize(
+    ("definition", "values"),
+    [
+        ("region smallint, id int, PRIMARY KEY (region, id)", "g % 3, g"),
+        ("tenant text, id int, PRIMARY KEY (tenant, id)", "'the only one', g"),
+        (
+            "a int, b text, c timestamptz, id int, PRIMARY KEY (a, b, c)",
+            "1, 'x' || g % 2, to_timestamp(g * 3600), g",
+        ),
+        ("name text PRIMARY KEY, id int", "CASE g % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'B' ELSE 'é' END || g, g"),
+        ('name text COLLATE "C" PRIMARY KEY, id int', "CASE g % 2 WHEN 0 THEN 'a' ELSE 'B' END || g, g"),
+    ],
+)
+def test_c08_whole_keys_are_cut_where_their_first_column_is_too_coarse(source, definition, values, analyzed):
+    source.execute(f"CREATE TABLE t({definition})")
+    source.execute(f"INSERT INTO t SELECT {values} FROM generate_series(1, 3000) g")
+    if analyzed:
+        source.execute("ANALYZE t")
+    tables = source.chunked("t", chunk_count=8)
+    assert ids(tables) == list(range(1, 3001))
+    assert len(tables) == 8
+    sizes = sorted(table.num_rows for table in tables)
+    assert sizes[-1] <= 2 * sizes[4], sizes
+
+
+@pytest.mark.parametrize("analyzed", [True, False])
+def test_c04_uuid_keys_need_no_minimum(source, analyzed):
+    source.execute("CREATE TABLE t(k uuid PRIMARY KEY, id int)")
+    source.execute("INSERT INTO t SELECT gen_random_uuid(), g FROM generate_series(1, 1000) g")
+    if analyzed:
+        source.execute("ANALYZE t")
+    log = source.database.log.mark()
+    tables = source.chunked("t", chunk_count=8)
+    assert ids(tables) == list(range(1, 1001))
+    assert len([table for table in tables if table.num_rows]) == 8
+    assert not any("min(" in statement.lower() for statement in log.statements())
+
+
+def test_c09_every_page_is_ordered_by_the_key(source):
+    """Rows inserted in random order, some updated before, so that the heap's order is not the key's."""
+    source.execute("CREATE TABLE t(id int PRIMARY KEY, v text)")
+    source.execute("INSERT INTO t SELECT g, 'x' FROM generate_series(1, 1000) g ORDER BY md5(g::text)")
+    source.execute("UPDATE t SET v = 'y' WHERE id % 7 = 0")
+    log = source.database.log.mark()
+    got = source.full("t", tuning=Tuning(page_seconds=1e-6, pause_share=0))
+    assert got["id"].to_pylist() == list(range(1, 1001))
+    pages = [statement for statement in log.statements() if "LIMIT" in statement and '"t"' in statement and '"v"' in statement]
+    assert len(pages) >= 10
+    assert all("ORDER BY" in page for page in pages)
+
+
+def test_c10_a_computed_column_of_a_view_is_read_in_one_statement(source):
+    source.execute("CREATE TABLE a(id int PRIMARY KEY, x int); CREATE TABLE b(id int PRIMARY KEY, y int)")
+    for name in ("a", "b"):
+        source.execute(f"INSERT INTO {name} SELECT g, g % 100 FROM generate_series(1, 20000) g; ANALYZE {name}")
+    source.execute("CREATE VIEW v AS SELECT a.id, a.x + b.y AS k FROM a JOIN b ON b.id = a.id")
+    source.facts("v", columns=("k",))
+    log = source.database.log.mark()
+    units = source.session.units(source.spec("v", mode=Mode.CHUNKED, chunk_column="k", chunk_count=8), ())
+    assert len(units) == 1
+    asked = " ".join(log.statements()).lower()
+    assert "min(" not in asked
+    assert "max(" not in asked
+    assert "order by" not in asked.replace("order by not", "")
+    assert len(source.chunked("v", chunk_column="k", chunk_count=8)[0]) == 20000
 
 
 def test_c06_a_table_without_a_key_is_one_unit_with_its_duplicates(source):

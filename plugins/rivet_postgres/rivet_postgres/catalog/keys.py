@@ -12,6 +12,8 @@ from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.relation import Relation
 
 PROBE_TIMEOUT_MS = 15_000
+SAMPLE_BLOCKS = 400
+"""Blocks of a table that are looked at to see how the values of a whole key lie."""
 
 Place: TypeAlias = tuple[str, str, str]
 """Schema, relation and column."""
@@ -46,6 +48,23 @@ def probe_ends(catalog: Catalog, relation: Relation, column: str) -> Keys:
     with catalog.transaction(statement_ms=PROBE_TIMEOUT_MS):
         row = catalog.fetch(f"SELECT {low} AS low, {high} AS high")[0]
     return Keys(low=row.low, high=row.high)
+
+
+def sample_key(catalog: Catalog, relation: Relation, columns: Sequence[str], units: int, blocks: int) -> list[tuple[str, ...]]:
+    """Return at most `units - 1` values of a unique key, in its order, that part a sample of the table evenly.
+
+    The sample is of whole blocks (`TABLESAMPLE SYSTEM`), so that it costs the same for any size. `blocks` is the table's.
+    """
+    percent = min(100.0, 100.0 * SAMPLE_BLOCKS / max(1, blocks))
+    names = [f"k{place}" for place in range(len(columns))]
+    values = ", ".join(f"rivet_row.{POSTGRES.quote(one)} AS {name}" for one, name in zip(columns, names, strict=True))
+    sample = f"SELECT {values} FROM {relation.source} AS rivet_row TABLESAMPLE SYSTEM ({percent:.6f}) REPEATABLE (0)"  # noqa: S608
+    order = ", ".join(names)
+    numbered = f"SELECT *, row_number() OVER (ORDER BY {order}) AS n, count(*) OVER () AS total FROM ({sample}) AS s"  # noqa: S608
+    texts = ", ".join(f"{name}::text" for name in names)
+    at_edges = f"n < total AND n * {units} / total > (n - 1) * {units} / total"
+    with catalog.transaction(statement_ms=PROBE_TIMEOUT_MS):
+        return [tuple(row) for row in catalog.fetch(f"SELECT {texts} FROM ({numbered}) AS x WHERE {at_edges} ORDER BY n")]  # noqa: S608
 
 
 def _end(name: str, source: str, way: str) -> str:
