@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from rivet_core.api import SchedulingPolicy
 from rivet_core.errors import ConfigError, PluginError
+from rivet_core.facts import Capacities, GroupCapacity, Job
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.scheduling.resources import demands, units_of
+from rivet_core.scheduling.waiting import why_waiting
 from tests.scheduling.campaigns import POLICIES, campaigns, capacity, job, row
 
 policies = st.sampled_from(sorted(POLICIES))
@@ -248,3 +250,19 @@ def test_what_a_policy_sees():
     assert state.scarce == {"connections:g", "heavy:g"}
     assert dispatcher.claim().name == "b"
     assert [found.name for found in dispatcher.state().heads] == ["c", "d"]
+
+
+def test_nothing_starts_in_a_group_that_is_held_and_others_go_on():
+    jobs = [Job(name=f"{group}{n}", group=group, predicted_seconds=1.0) for n in range(2) for group in ("a", "b")]
+    groups = {name: GroupCapacity(max_connections=4) for name in ("a", "b")}
+    dispatcher = Dispatcher(jobs, Capacities(workers=4, groups=groups), POLICIES["fifo"])
+
+    def held(group: str) -> str:
+        return "a replica lags" if group == "a" else ""
+
+    assert [dispatcher.claim(held).name for _ in range(2)] == ["b0", "b1"]
+    assert dispatcher.claim(held) is None
+    assert not dispatcher.finished
+    (waiting,) = why_waiting(dispatcher, held)
+    assert (waiting.exports, waiting.reason) == (("a0", "a1"), "the end of a pause: a replica lags")
+    assert dispatcher.claim().name == "a0"
