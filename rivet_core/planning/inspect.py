@@ -141,10 +141,10 @@ def _view(
         raise
     except RivetError as error:
         return SourceView(config=config, error=error)
-    except Exception as error:  # noqa: BLE001 - a plugin's bug marks that plugin's exports, and ends no plan
+    except BaseException as error:  # noqa: BLE001 - a plugin's bug marks that plugin's exports, and ends no plan
         return SourceView(config=config, error=plugin_fault(config.type, error))
     finally:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(BaseException):
             session.close()
     return SourceView(
         config=config,
@@ -216,7 +216,7 @@ def _units(
                 _ask_under_snapshot(session, kind, spec, marks, read)
             else:
                 read.failures[spec.name] = error
-        except Exception as error:  # noqa: BLE001 - as for the whole source
+        except BaseException as error:  # noqa: BLE001 - as for the whole source
             read.failures[spec.name] = plugin_fault(kind, error)
     return read
 
@@ -228,7 +228,7 @@ def _ask_under_snapshot(session: SourceSession, kind: str, spec: ExportSpec, mar
         read.snapshots.add(spec.name)
     except RivetError as error:
         read.failures[spec.name] = error
-    except Exception as error:  # noqa: BLE001 - as for the whole source
+    except BaseException as error:  # noqa: BLE001 - as for the whole source
         read.failures[spec.name] = plugin_fault(kind, error)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from rivet_core.api import (
 )
 from rivet_core.errors import PluginError, RivetError
 from rivet_core.plugins.info import Owned, PluginInfo, Status
+from rivet_core.plugins.lazy import load_reference
 
 if TYPE_CHECKING:
     from rivet_core.facts import Json
@@ -70,18 +70,7 @@ class Registry:
             return ref
         if ref in self._resolved:
             return self._resolved[ref]
-        module, _, attribute = ref.partition(":")
-        try:
-            found: Any = importlib.import_module(module)
-            for part in attribute.split("."):
-                found = getattr(found, part)
-        except (ImportError, AttributeError) as error:
-            raise PluginError(
-                f"the reference {ref} cannot be imported: {error}",
-                hint=f"the plugin that ships {module.partition('.')[0]} is installed incompletely: reinstall it",
-                code="plugin_reference",
-            ) from error
-        self._resolved[ref] = found
+        found = self._resolved[ref] = load_reference(ref)
         return found
 
     def open_source(
@@ -124,9 +113,9 @@ class Registry:
         model = validate_options(self.resolve(owned.record.options), resolved, base=base, what=what, environ=environ)
         try:
             return self.resolve(opener)(model)
-        except RivetError:
+        except (RivetError, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:
             raise PluginError(
                 f"{owned.plugin.dist} {owned.plugin.version} failed to open {what}: {type(error).__name__}",
                 hint="this is a fault of the plugin: run with -v for the trace, and report it to its authors",

@@ -56,7 +56,7 @@ class ExportWork:
                 self._give_back(job, reservation)
         except RivetError as error:
             found = error
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
+        except BaseException as error:  # noqa: BLE001 - a worker that dies would leave the campaign waiting for ever
             found = unexpected(job.name, error)
         outcome = ExportOutcome(name=job.name, status=FAILED, error=plain(found))
         self._context.events.emit("export_failed", job.name, **outcome.as_dict())

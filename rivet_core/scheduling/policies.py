@@ -5,13 +5,13 @@ The dispatcher counts every wrong answer as a *violation* and goes on with a saf
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from rivet_core.api import Ref, SchedulingPolicy
 from rivet_core.errors import PluginError
 from rivet_core.facts import Capacities, Job, PoolState
+from rivet_core.plugins.lazy import load_reference
 from rivet_core.plugins.limit import SECONDS, Overdue, call_within
 
 MAX_MESSAGES = 20
@@ -101,10 +101,9 @@ def _load(policy: SchedulingPolicy, ref: Ref) -> Callable[..., Any]:
     """Return the function behind a lazy reference. Raises `PluginError` when there is none."""
     target: object = ref
     if isinstance(ref, str):
-        module, _, name = ref.partition(":")
         try:
-            target = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
+            target = load_reference(ref)
+        except (PluginError, ImportError, AttributeError, ValueError) as error:
             raise PluginError(
                 f"scheduling policy {policy.name} refers to {ref}, which cannot be loaded: {error}",
                 hint="upgrade or block the plugin that offers this policy, or choose another --policy",

@@ -323,6 +323,142 @@ def test_a_policy_that_does_not_come_back_is_not_asked_again(shop: Shop, monkeyp
     assert [export["status"] for export in json.loads(out)["exports"]] == ["done", "done"]
 
 
+LAZY = {
+    "raises": ("raise RuntimeError('late')", "RuntimeError: late"),
+    "leaves": ("raise SystemExit(0)", "SystemExit"),
+    "sleeps": ("import time\ntime.sleep(600)", "it took more than 0.3 s"),
+    "is not there": (None, "No module named"),
+    "has no such name": ("x = 1", "has no attribute"),
+}
+RECORDS = {
+    "rule": 'ScoringRule(name="evil", summary="s", codes=("X-evil-1",), dimension="risk", score="evil_late:score")',
+    "source": 'SourceSpec(name="evil", summary="s", options="evil_late:Options", connect="evil_late:connect")',
+    "destination": 'DestinationSpec(name="evil", summary="s", options="evil_late:Options", open="evil_late:open")',
+    "policy": 'SchedulingPolicy(name="evil", summary="s", order="evil_late:order")',
+    "renderer": 'PlanRenderer(name="evil", summary="s", media_type="text/plain", render="evil_late:render")',
+}
+HOOKS = {"rule": "scoring_rules", "policy": "scheduling_policies"}
+
+
+@pytest.mark.parametrize("what", LAZY)
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_lazy_module_that_cannot_be_imported_is_exit_3(
+    shop: Shop, kind: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rivet_core.plugins.lazy.SECONDS", 0.3)
+    monkeypatch.delitem(sys.modules, "evil_late", raising=False)
+    code, said = LAZY[what]
+    if code is not None:
+        (shop.site / "evil_late.py").write_text(code)
+    hook = HOOKS.get(kind, f"{kind}s")
+    shop.install(
+        "from rivet_core.api import DestinationSpec, SourceSpec\n"
+        f"@hookimpl\ndef rivet_{hook}():\n    return [{RECORDS[kind]}]\n"
+    )
+    config = shop.root / "rivet.yaml"
+    if kind == "source":
+        config.write_text(CONFIG.replace("type: sqlite, path: shop.db", "type: evil"))
+    if kind == "destination":
+        config.write_text(CONFIG.replace("type: local, path: out", "type: evil"))
+    more = {"policy": ["run", "--policy", "evil"], "renderer": ["plan", "--format", "evil"]}.get(kind, ["plan"])
+    status, out, err = shop.run(*more)
+    assert status == 3, out + err
+    assert said in err
+    assert "evil_late" in err
+
+
+SOURCES = {
+    "connect leaves": ("raise SystemExit(0)", "return None", 1),
+    "connect returns nothing": ("return None", "return None", 1),
+    "inspect raises": ("return Session()", "raise ValueError('secret-in-here')", 1),
+    "inspect leaves": ("return Session()", "raise SystemExit(0)", 1),
+    "inspect returns nothing": ("return Session()", "return None", 1),
+    "inspect returns a text": ("return Session()", "return 'facts'", 1),
+    "inspect raises what is no Exception": ("return Session()", "class Odd(BaseException): pass\n        raise Odd", 1),
+}
+
+
+@pytest.mark.parametrize("what", SOURCES)
+def test_a_hostile_source_marks_its_exports_and_no_others(shop: Shop, what: str) -> None:
+    connect, inspect, code = SOURCES[what]
+    shop.install(f"""
+    from rivet_core.api import SourceSpec
+    from rivet_core.options import PluginOptions
+
+    class Options(PluginOptions):
+        pass
+
+    @hookimpl
+    def rivet_sources():
+        return [SourceSpec(name="evil", summary="s", options=Options, connect=connect)]
+
+    def connect(options):
+        {connect}
+
+    class Session:
+        def limit(self, connections): pass
+        def inspect(self, items):
+            {inspect.replace(chr(10), chr(10) + "    ")}
+        def close(self): raise ValueError("secret-in-here")
+        def cancel(self): pass
+    """)
+    (shop.root / "rivet.yaml").write_text("""
+sources: {good: {type: sqlite, path: shop.db}, bad: {type: evil}}
+destination: {type: local, path: out}
+exports:
+  - {name: orders, table: orders, source: good}
+  - {name: notes, table: notes, source: bad}
+""")
+    status, out, err = shop.run("plan", "--json")
+    assert status == code, out + err
+    assert "secret-in-here" not in out + err
+    if code == 1:
+        plan = json.loads(out)
+        assert [export["status"] for export in plan["exports"]] == ["planned", "unplannable"]
+        assert "source type evil failed" in plan["exports"][1]["error"]["message"]
+        assert shop.run("run", "-q")[0] == 1
+
+
+READS = {
+    "raises": "raise ValueError('secret-in-here')",
+    "leaves": "raise SystemExit(0)",
+    "raises what is no Exception": "class Odd(BaseException): pass\n        raise Odd",
+    "returns nothing": "return None",
+    "returns rows": "return [{'id': 1}]",
+}
+
+
+@pytest.mark.parametrize("what", READS)
+def test_a_hostile_read_fails_its_export_and_no_other(shop: Shop, what: str) -> None:
+    shop.install(f"""
+    from rivet_core.api import SourceSpec
+    from rivet_core.builtin.sqlite.options import SqliteOptions
+    from rivet_core.builtin.sqlite.session import connect as good
+
+    @hookimpl
+    def rivet_sources():
+        return [SourceSpec(name="evil", summary="s", options=SqliteOptions, connect=lambda options: Session(good(options)))]
+
+    class Session:
+        def __init__(self, good): self.good = good
+        def __getattr__(self, name): return getattr(self.good, name)
+        def read(self, spec, unit):
+            {READS[what].replace(chr(10), chr(10) + "    ")}
+    """)
+    (shop.root / "rivet.yaml").write_text("""
+sources: {good: {type: sqlite, path: shop.db}, bad: {type: evil, path: shop.db}}
+destination: {type: local, path: out}
+exports:
+  - {name: orders, table: orders, source: good}
+  - {name: notes, table: notes, source: bad}
+""")
+    status, out, err = shop.run("run", "--json")
+    summary = json.loads(out)
+    assert [(export["name"], export["status"]) for export in summary["exports"]] == [("orders", "done"), ("notes", "failed")]
+    assert status == summary["exit_code"] != 0
+    assert "secret-in-here" not in out + err
+
+
 def test_a_renderer_that_raises_or_answers_nonsense_is_exit_3(shop: Shop) -> None:
     shop.install("""
     @hookimpl
