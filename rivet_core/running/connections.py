@@ -21,6 +21,7 @@ from rivet_core.running.gates import check_source, observed
 from rivet_core.running.pressure import Pressure
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
+from rivet_core.running.together import together
 from rivet_core.running.watchdog import Acts
 from rivet_core.stores import Store, open_store
 
@@ -56,52 +57,66 @@ class Connections:
         self._lock = threading.Lock()
 
     def open(self, tasks: Sequence[ExportTask]) -> dict[Cause, RivetError]:
-        """Open and try what the tasks need; return what failed, by cause."""
-        failed: dict[Cause, RivetError] = {}
-        sources: dict[str, list[ExportTask]] = {}
+        """Open and try what the tasks need, at once but for sources that share a group; return what failed, by cause."""
+        groups: dict[str, dict[str, list[ExportTask]]] = {}
         for task in tasks:
-            sources.setdefault(task.source, []).append(task)
+            groups.setdefault(task.group, {}).setdefault(task.source, []).append(task)
+        calls: dict[Cause, Callable[[], dict[Cause, RivetError]]] = {
+            ("group", name): partial(self._try_sources, sources) for name, sources in groups.items()
+        }
+        for task in tasks:
+            calls.setdefault(("destination", destination_key(task)), partial(self._try_destination, task))
+        return {cause: error for failed in together(calls).values() for cause, error in failed.items()}
+
+    def _try_sources(self, sources: Mapping[str, Sequence[ExportTask]]) -> dict[Cause, RivetError]:
+        failed: dict[Cause, RivetError] = {}
         for name, members in sources.items():
             fault = partial(plugin_fault, self._plan.sources[name].type)
             with self._acts.doing(f"source {name}", "is being opened"):
                 error = _caught(partial(self._open_source, name, members), fault)
             if error is not None:
                 failed["source", name] = error
-        for key, task in {destination_key(task): task for task in tasks}.items():
-            fault = partial(plugin_fault, task.spec.destination.type, destination=True)
-            with self._acts.doing(f"destination {task.spec.destination.type}", "is being opened"):
-                error = _caught(partial(self._open_destination, key, task), fault)
-            if error is not None:
-                failed["destination", key] = error
         return failed
+
+    def _try_destination(self, task: ExportTask) -> dict[Cause, RivetError]:
+        kind, key = task.spec.destination.type, destination_key(task)
+        with self._acts.doing(f"destination {kind}", "is being opened"):
+            error = _caught(partial(self._open_destination, key, task), partial(plugin_fault, kind, destination=True))
+        return {} if error is None else {("destination", key): error}
 
     def drifted(self, tasks: Iterable[ExportTask]) -> dict[str, RivetError]:
         """Look each source's planned tables up once and return the exports whose columns changed since the plan (PA6)."""
-        failed: dict[str, RivetError] = {}
-        by_source: dict[str, list[ExportTask]] = {}
+        groups: dict[str, dict[str, list[ExportTask]]] = {}
         for task in tasks:
             if task.source in self._sessions and observed(task) and task.spec.table:
-                by_source.setdefault(task.source, []).append(task)
-        for source, members in by_source.items():
-            items = {task.spec.table: InspectItem(name=task.spec.table or "", table=task.spec.table) for task in members}
+                groups.setdefault(task.group, {}).setdefault(task.source, []).append(task)
+        calls = {name: partial(self._drifted_of, sources) for name, sources in groups.items()}
+        return {name: error for failed in together(calls).values() for name, error in failed.items()}
+
+    def _drifted_of(self, sources: Mapping[str, Sequence[ExportTask]]) -> dict[str, RivetError]:
+        found = [self._look(source, members) for source, members in sources.items()]
+        return {name: error for failed in found for name, error in failed.items()}
+
+    def _look(self, source: str, members: Sequence[ExportTask]) -> dict[str, RivetError]:
+        items = {task.spec.table: InspectItem(name=task.spec.table or "", table=task.spec.table) for task in members}
+        try:
+            with self._probing(source, members) as may:
+                if not may:
+                    return {}
+                catalog = self._sessions[source].inspect(tuple(items.values()))
+        except RivetError:
+            return {}  # What can be read decides, not what can be looked up.
+        except Exception as error:  # noqa: BLE001 - a plugin's bug marks that plugin's exports, and ends no campaign
+            found = plugin_fault(self._plan.sources[source].type, error)
+            return {task.name: found for task in members}
+        failed: dict[str, RivetError] = {}
+        for task in members:
+            facts = catalog.tables.get(task.spec.table or "")
+            columns = [(column.name, column.source_type) for column in facts.columns] if facts else []
             try:
-                with self._probing(source, members) as may:
-                    if not may:
-                        continue
-                    catalog = self._sessions[source].inspect(tuple(items.values()))
-            except RivetError:
-                continue  # What can be read decides, not what can be looked up.
-            except Exception as error:  # noqa: BLE001 - a plugin's bug marks that plugin's exports, and ends no campaign
-                found = plugin_fault(self._plan.sources[source].type, error)
-                failed.update({task.name: found for task in members})
-                continue
-            for task in members:
-                facts = catalog.tables.get(task.spec.table or "")
-                columns = [(column.name, column.source_type) for column in facts.columns] if facts else []
-                try:
-                    check_source(task, columns)
-                except RivetError as error:
-                    failed[task.name] = error
+                check_source(task, columns)
+            except RivetError as error:
+                failed[task.name] = error
         return failed
 
     def session(self, task: ExportTask) -> SourceSession:
