@@ -22,6 +22,7 @@ from rivet_core.cli import (
     plan,
     plugins,
     reconcile,
+    repair,
     run,
     schema,
     simulate,
@@ -70,6 +71,7 @@ app.command()(run.run)
 app.command()(files.files)
 app.command()(validate.validate)
 app.command()(reconcile.reconcile)
+app.command()(repair.repair)
 app.command()(gc.gc)
 app.add_typer(state.app, name="state")
 app.command()(metrics.metrics)

@@ -13,7 +13,9 @@ from datetime import UTC, datetime, timedelta
 
 from rivet_core.errors import RivetError
 from rivet_core.facts import ExportSpec, Json
+from rivet_core.running.manifest import Current
 from rivet_core.running.publish import Dataset
+from rivet_core.running.repair import repair_leavings
 from rivet_core.state import StateStore
 from rivet_core.stores import Entry, Upload
 
@@ -68,8 +70,16 @@ def find_garbage(
             spared[run] = f"is one of the last {keep_runs} runs"
         else:
             files += runs[run]
+    files += _left_by_repairs(dataset, current, runs)
     uploads = tuple(upload for upload in dataset.store.uploads(dataset.layout.home) if _broken_off(upload, live, moment))
     return Garbage(files=tuple(files), spared=spared, uploads=uploads)
+
+
+def _left_by_repairs(dataset: Dataset, current: Current | None, runs: Mapping[str, list[Entry]]) -> list[Entry]:
+    """Return what lies in the runs of the dataset and belongs to it no more: parts that a repair replaced."""
+    gone = repair_leavings(dataset, current) if current is not None else set()
+    members = {member.run_id for member in current.members} if current is not None else set()
+    return [entry for run in sorted(members) for entry in runs.get(run, ()) if entry.key in gone]
 
 
 def _broken_off(upload: Upload, live: set[str], moment: datetime) -> bool:

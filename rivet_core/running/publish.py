@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -81,6 +81,25 @@ class Dataset:
         self.store.replace(self.layout.current, current_bytes(current), tag)
         faults.point("after_current")
         return current
+
+    def amend(self, current: Current, tag: Versioned | None, changed: Mapping[Member, tuple[str, Manifest]]) -> Current:
+        """Publish other manifests of some members' runs, by key, then make them the dataset's. Returns what is current now.
+
+        Raises `BusyError` when the dataset is not what `tag` says any more.
+        """
+        for key, manifest in changed.values():
+            self.store.put(key, manifest_bytes(manifest, key))
+            for folder in sorted({part.key.rpartition("/")[0] for part in manifest.parts} | {key.rpartition("/")[0]}):
+                self.store.sync(folder)
+        faults.point("manifest_published")
+        members = tuple(replace(old, key=changed[old][0]) if old in changed else old for old in current.members)
+        amended = replace(current, members=members, generation=current.generation + 1)
+        known = dict(changed.values())
+        amended = self._counted(amended, known, set(current.members))
+        faults.point("before_current")
+        self.store.replace(self.layout.current, current_bytes(amended), tag)
+        faults.point("after_current")
+        return amended
 
     def next(self, manifest: Manifest, key: str, previous: Current | None, *, append: bool) -> Current:
         """Return the dataset that `manifest` makes of `previous`."""

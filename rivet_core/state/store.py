@@ -192,6 +192,10 @@ class StateStore:
         """Keep what a reconcile of an export's dataset found."""
         self.record([Event(at=_now(), kind=RECONCILED, plan_id="", export=export, data={"result": result, **data})])
 
+    def record_repair(self, export: str, data: Mapping[str, Json]) -> None:
+        """Keep that units of an export were exported again."""
+        self.record([Event(at=_now(), kind="repaired", plan_id="", export=export, data=data)])
+
     def reconciles(self) -> dict[str, Event]:
         """Return the newest reconcile of every export that had one."""
         query = select(EVENTS).where(EVENTS.c.kind == RECONCILED).order_by(EVENTS.c.id)
