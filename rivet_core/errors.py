@@ -131,6 +131,17 @@ class DestinationError(RivetError):
         self.error_class = error_class
 
 
+def named(error: BaseException) -> str:
+    """Return an exception's type and the line it came from; its text may hold a password (a driver's message shows the DSN)."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return type(error).__name__
+    file = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f"{type(error).__name__} at {file}:{trace.tb_lineno}"
+
+
 class InternalError(RivetError):
     """A bug of ours or of a plugin, caught at the outermost boundary."""
 

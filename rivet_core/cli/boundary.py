@@ -18,6 +18,7 @@ from rivet_core.errors import (
     ConfigError,
     InternalError,
     RivetError,
+    named,
 )
 
 PROGRAM = "rivet"
@@ -57,10 +58,11 @@ def _guarded(arguments: list[str]) -> int:
         ):
             raise
         if {"-v", "--verbose"} & set(arguments):
-            traceback.print_exc()
+            # The way there without the words at its end, which may hold a password.
+            traceback.print_tb(error.__traceback__)
         return report(
             InternalError(
-                f"internal error: {type(error).__name__}: {error}".splitlines()[0],
+                f"internal error: {named(error)}",
                 hint="this is a bug; run again with -v for the trace and report it",
             ),
             machine=machine,

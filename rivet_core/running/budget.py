@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rivet_core.api import SourceSession
-from rivet_core.errors import PluginError, RivetError
+from rivet_core.errors import PluginError, RivetError, named
 from rivet_core.facts import Capacities, GroupCapacity
-from rivet_core.running.unexpected import named
 from rivet_core.state.leases import Lease, Leases, Refusal, Slots
 
 RECALL_SECONDS = 0.25
