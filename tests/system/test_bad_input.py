@@ -228,6 +228,14 @@ def test_source_that_is_not_there_or_not_a_database(shop: Project) -> None:
     assert not (shop.path / "shop.db").exists()
 
 
+def test_a_plan_may_come_out_of_a_pipe(shop: Project) -> None:
+    shop.run("plan", "-o", "plan.json").assert_done()
+    plan = (shop.path / "plan.json").read_text()
+    shop.run("simulate", "/dev/stdin", stdin=plan).assert_done()
+    shop.run("apply", "/dev/stdin", stdin=plan).assert_done()
+    assert (shop.path / "out/orders/_rivet/current.json").exists()
+
+
 @pytest.mark.parametrize("place", ["/dev/zero", "endless.json"])
 def test_a_file_without_an_end_is_not_read_to_it(shop: Project, place: str) -> None:
     if place == "endless.json":
