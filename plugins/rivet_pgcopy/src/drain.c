@@ -5,13 +5,15 @@
 
 enum { ROWS_UNTIL_COUNTED = 64 };
 
-/* Wait for the socket and take what it has. */
+/* Wait for the socket and take what it has. Under TLS bytes may be there that the socket knows nothing of, so libpq is asked
+ * whether or not the wait was in vain. */
 static drained receive(const libpq *pq, void *connection, int patience_ms) {
     struct pollfd waited = {.fd = pq->socket(connection), .events = POLLIN};
     if (waited.fd < 0) return BROKEN;
     int ready = poll(&waited, 1, patience_ms);
-    if (ready <= 0) return ready == 0 || errno == EINTR ? WAITING : BROKEN;
-    return pq->consume_input(connection) ? FULL : BROKEN;
+    if (ready < 0) return errno == EINTR ? WAITING : BROKEN;
+    if (!pq->consume_input(connection)) return BROKEN;
+    return ready > 0 ? FULL : WAITING;
 }
 
 drained drain(const libpq *pq, void *connection, batch *into, size_t limit, int patience_ms, problem *found) {

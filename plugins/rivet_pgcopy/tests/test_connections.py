@@ -161,3 +161,18 @@ def test_where_it_is_not_installed_adbc_reads_and_says_so(monkeypatch):
 def test_the_functions_are_those_of_the_libpq_in_use():
     assert len(set(functions())) == 4
     assert all(functions())
+
+
+def test_rows_of_any_size_come_through_tls(postgres_tls):
+    postgres_tls.execute("CREATE TABLE t (id int PRIMARY KEY, v text); ALTER TABLE t ALTER v SET STORAGE EXTERNAL")
+    sizes = [*range(0, 40_000, 577), 5 << 20, 1, 16_383, 16_384, 16_385, 8 << 20]
+    for at, size in enumerate(sizes):
+        postgres_tls.execute(f"INSERT INTO t VALUES ({at}, repeat('x', {size}))")
+    session = connect(PostgresOptions.model_validate({"url": postgres_tls.url, "tls": {"mode": "require"}, "engine": "pgcopy"}))
+    try:
+        found = rows(session, table="t")
+        assert [(row["id"], len(row["v"])) for row in found] == list(enumerate(sizes))
+        for at, size in enumerate(sizes):
+            assert [len(row["v"]) for row in rows(session, query=f"SELECT v FROM t WHERE id = {at}")] == [size]
+    finally:
+        session.close()

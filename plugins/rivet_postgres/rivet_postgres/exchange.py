@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn, PGresult
 
-_POLL_MS = 1000
+_POLL_MS = 100
 
 
 class Exchange:
@@ -74,5 +74,5 @@ class Exchange:
             raise OperationalError("the server does not answer")
         watched = select.poll()
         watched.register(self._connection.socket, select.POLLIN | (select.POLLOUT if self._connection.flush() else 0))
-        if watched.poll(_POLL_MS):
-            self._connection.consume_input()
+        watched.poll(_POLL_MS)
+        self._connection.consume_input()  # also after a wait in vain: under TLS the socket does not know of every byte
