@@ -27,7 +27,7 @@ class Shop(Campaign):
     def series(self, count: int, columns: str) -> str:
         """Return SELECT columns for n from 1 to count."""
         postgres = self.kind == "postgres"
-        numbers = f"generate_series(1, {count}) s(n)" if postgres else f"(SELECT seq n FROM seq_1_to_{count}) s"
+        numbers = f"generate_series(1, {count}) s(n)" if postgres else f"(SELECT CAST(seq AS SIGNED) n FROM seq_1_to_{count}) s"
         return f"SELECT {columns} FROM {numbers}"
 
     def export(self, *, groups: dict[str, Any] | None = None, **keys: Any) -> None:
