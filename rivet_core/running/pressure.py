@@ -100,8 +100,9 @@ class Pressure:
         self.told: Callable[[], None] = lambda: None
 
     def join(self, source: str, group: str, session: SourceSession, facts: ServerFacts | None) -> None:
-        """Watch a source that was just opened; `facts` is what it said, if it was asked."""
-        if group not in self._limits:
+        """Watch a source that was just opened; `facts` is what it said, if it was asked. One without signals is left alone."""
+        mute = facts is not None and facts.replica_lag_seconds is None and facts.lock_waits is None
+        if mute or group not in self._limits:
             return
         with self._changed:
             self._sources[source] = _Source(group=group, session=session, looked=time.monotonic())

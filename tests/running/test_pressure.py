@@ -136,3 +136,9 @@ def test_a_paused_group_is_asked_where_nobody_reads():
     assert source.asked == 2
     assert len(lent) == 3
     assert [event.kind for event in events] == ["paused", "resumed"]
+
+
+def test_a_source_without_signals_is_never_asked():
+    pressure, source, _, _ = watched(LAGGING, first=ServerFacts(engine="sqlite"))
+    SourceGate(pressure, "s", "e", Acts()).wait()
+    assert (source.asked, pressure.is_clear("s")) == (0, True)

@@ -6,6 +6,7 @@ What it never does is write a short file, or leave a transaction open.
 from __future__ import annotations
 
 import shutil
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +20,7 @@ from rivet_core.testing.postgres_database import PostgresDatabase
 from rivet_core.testing.project import Project
 from rivet_core.testing.proxy import FaultProxy
 from rivet_core.testing.standby import StandbyServer
-from tests.system.campaigns import dataset, wait_until
+from tests.system.campaigns import dataset, wait_for, wait_until
 from tests.system.either import Shop
 
 ROWS = 8000
@@ -195,6 +196,47 @@ def test_nothing_stays_open_whichever_way_an_export_ends(any_shop: Shop, snapsho
     assert outcome.exports[0].status == ("done" if end == "success" else "failed")
     assert seen == [[]], "a transaction was open when the export had ended"
     wait_until(lambda: open_transactions(any_shop) == [])
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_ctrl_c_lets_a_shared_snapshot_go(
+    rivet: Project, postgres: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, parallel: int
+) -> None:
+    one = Shop(rivet, postgres, "postgres", monkeypatch)
+    filled(one)
+    tuning = {**BRIEF, "throttle_ms": 200}
+    one.export(mode="chunked", chunk_count=40, parallel=parallel, snapshot="consistent", tuning=tuning)
+    process = one.project.start("run", "--events")
+    wait_for(process, "unit_done", 2)
+    assert len(open_transactions(one)) >= 1
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 130
+    wait_until(lambda: one.sessions() == [])
+
+
+def test_c06_a_table_without_a_key_is_read_in_units_over_one_connection(
+    rivet: Project, postgres: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Shop(rivet, postgres, "postgres", monkeypatch)
+    filled(one, "NOT NULL")
+    one.sql("INSERT INTO t SELECT 1, 'the same' FROM generate_series(1, 3)", "ANALYZE t")
+    one.export(mode="chunked", chunk_count=5, snapshot="consistent", groups={"max_connections": 1})
+    plan = one.plan()
+    assert len(plan.exports[0].units) == 5
+    most: list[int] = []
+
+    def change(event: RunEvent) -> None:
+        if event.kind == "unit_done":
+            one.sql(
+                "UPDATE t SET v = v || 'y' WHERE id % 3 = 0", "INSERT INTO t VALUES (0, 'new')", "DELETE FROM t WHERE id = 7"
+            )
+            most.append(len(one.sessions()))
+
+    outcome = one.apply(plan, change)
+    assert outcome.exports[0].status == "done", outcome.exports[0].error
+    assert ids(one) == sorted([*ALL, 1, 1, 1])
+    assert most == [1] * 5
+    wait_until(lambda: one.sessions() == [])
 
 
 def open_transactions(shop: Shop) -> list[Any]:
