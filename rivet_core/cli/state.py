@@ -26,7 +26,9 @@ def show(
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Show each export's cursor, its last run, and whether a run of it is under way. Writes nothing.
+    """Show each export's cursor, its last run, whether a run of it is under way and whether a reconcile is due. Writes nothing.
+
+    A reconcile is due for an export with `reconcile_required` from each commit on, until `rivet reconcile` finds it well.
 
     Example: rivet state show --json
     """
@@ -97,4 +99,5 @@ def _look(config: ConfigOption, export: ExportsOption, *, limit: int) -> list[Ex
 
     chosen = choose(config, export)
     with chosen.read_state() as state:
-        return look(state, [spec.name for spec in chosen.specs], limit=limit)
+        required = {spec.name for spec in chosen.specs if spec.reconcile_required}
+        return look(state, [spec.name for spec in chosen.specs], limit=limit, required=required)

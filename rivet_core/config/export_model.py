@@ -146,7 +146,8 @@ class DefaultsModel(Section):
         None, description="When columns differ from the last run."
     )
     reconcile_required: bool | None = Field(
-        None, description="The export must be reconciled after each run; planning counts the cost."
+        None,
+        description="The export must be reconciled after each run: planning counts the cost, `rivet state show` tells when.",
     )
     parallel_safe: bool | None = Field(None, description="May run beside others on its source; decided by cost when unset.")
     heavy: bool | None = Field(None, description="Counts against max_heavy of its group; decided by cost when unset.")

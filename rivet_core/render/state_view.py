@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rivet_core.facts import Json, Mark, RunFact
 from rivet_core.render.columns import align, clip
 from rivet_core.render.quantities import count, seconds, size
-from rivet_core.state import Progress, StateStore
+from rivet_core.state import Event, Progress, StateStore
+
+RECENT = 20
+"""Runs looked through for the last commit."""
+WELL = ("match", "partial", "changed")
+"""Results of a reconcile after which nothing is to be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +25,10 @@ class ExportState:
     progress: Progress
     runs: tuple[RunFact, ...]
     holder: str = ""
+    reconciled: Event | None = None
+    """The newest reconcile."""
+    due: bool = False
+    """Whether a required reconcile has not come out well since the last commit."""
 
     def as_dict(self) -> dict[str, Json]:
         """Return the entry of `rivet state show --json`."""
@@ -28,6 +37,11 @@ class ExportState:
             "cursor": _marks(self.cursor),
             "last_run": run_as_dict(self.runs[0]) if self.runs else None,
             "held_by": self.holder or None,
+            "reconcile": {
+                "due": self.due,
+                "result": self.reconciled.data.get("result") if self.reconciled else None,
+                "at": self.reconciled.at.isoformat() if self.reconciled else None,
+            },
         }
 
     def progression(self) -> dict[str, Json]:
@@ -40,9 +54,13 @@ class ExportState:
         return found
 
 
-def look(state: StateStore, exports: Sequence[str], *, limit: int) -> list[ExportState]:
-    """Return what the state knows of these exports, with the newest `limit` runs of each."""
-    cursors, progress, runs = state.cursors(), state.progression(), state.histories(limit)
+def look(state: StateStore, exports: Sequence[str], *, limit: int, required: Collection[str] = ()) -> list[ExportState]:
+    """Return what the state knows of these exports, with the newest `limit` runs of each.
+
+    `required` are those that must be reconciled after each run.
+    """
+    cursors, progress, runs, reconciles = state.cursors(), state.progression(), state.histories(limit), state.reconciles()
+    recent = state.histories(RECENT) if required else {}
     holders = state.leases.holders()
     return [
         ExportState(
@@ -51,9 +69,19 @@ def look(state: StateStore, exports: Sequence[str], *, limit: int) -> list[Expor
             progress=progress.get(name, Progress(export=name)),
             runs=runs.get(name, ()),
             holder=holders.get(f"export:{name}", ""),
+            reconciled=reconciles.get(name),
+            due=name in required and _is_due(recent.get(name, ()), reconciles.get(name)),
         )
         for name in exports
     ]
+
+
+def _is_due(runs: Sequence[RunFact], reconciled: Event | None) -> bool:
+    """Whether something was committed that no reconcile has found well since."""
+    committed = next((run.finished_at or run.started_at for run in runs if run.status == "succeeded"), None)
+    if committed is None:
+        return False
+    return reconciled is None or reconciled.at < committed or reconciled.data.get("result") not in WELL
 
 
 def state_text(found: Sequence[ExportState], *, width: int) -> str:
@@ -62,8 +90,9 @@ def state_text(found: Sequence[ExportState], *, width: int) -> str:
     for item in found:
         last = item.runs[0] if item.runs else None
         at = last.started_at.strftime("%Y-%m-%d %H:%M:%S") if last else ""
-        held = f"held by {item.holder}" if item.holder else ""
-        rows.append((item.export, marks_text(item.cursor), last.status if last else "never ran", at, held))
+        notes = [f"held by {item.holder}"] if item.holder else []
+        notes += ["reconcile due"] if item.due else []
+        rows.append((item.export, marks_text(item.cursor), last.status if last else "never ran", at, ", ".join(notes)))
     return "\n".join(clip(line, width) for line in align(rows))
 
 

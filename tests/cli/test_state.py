@@ -141,3 +141,24 @@ def test_a_newer_schema_is_refused(cli, shop, command):
     said = cli("state", *command)
     assert said.code == 2
     assert "newer Rivet" in said.err
+
+
+def test_a_required_reconcile_is_due_until_it_comes_out_well(cli, shop):
+    def due():
+        (found,) = cli("state", "show", "-e", "orders", "--json").data["exports"]
+        return found["reconcile"]["due"]
+
+    assert not due(), "nobody asked for one"
+    shop.config({**ORDERS, "reconcile_required": True})
+    assert due()
+    assert "reconcile due" in cli("state", "show").out
+    shop.sql("UPDATE orders SET total = 0 WHERE id = 1")
+    assert cli("reconcile", "-q").code == 5
+    assert due()
+    assert cli("repair", "--execute", "-q").code == 0
+    assert not due()
+    assert "reconcile due" not in cli("state", "show").out
+    assert cli("run", "-q").code == 0
+    assert due(), "each run makes it due"
+    assert cli("reconcile", "-q").code == 0
+    assert not due()

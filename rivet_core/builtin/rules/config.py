@@ -37,7 +37,7 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
             reason("RV606", "A reconcile is required: the source is read a second time.", evidence=evidence, second=True)
         )
         found.append(
-            reason("RV606", "A reconcile is required: the run fails when the second read disagrees.", evidence=evidence)
+            reason("RV606", "A reconcile is required: a run counts as verified only when it agrees.", evidence=evidence)
         )
     return found
 

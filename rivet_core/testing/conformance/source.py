@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
+from rivet_core.api import DigestingSession
 from rivet_core.errors import RivetError
 from rivet_core.facts import Fidelity, InspectItem, Mark, Mode, ReadSpec, RelationKind, Tuning, TypeKind, Unit
 from rivet_core.testing.conformance.base import Conformance, fault_of
@@ -28,7 +29,7 @@ BATCH_ROWS = 90
 class SourceConformance(Conformance):
     """Set `name`, and override `options`, `table`, `insert` and `refused`."""
 
-    CHECKS: ClassVar[int] = 15
+    CHECKS: ClassVar[int] = 16
     HOOK: ClassVar[str] = "rivet_sources"
     secret: ClassVar[str] = ""
     """A piece of text of `refused` that must never be shown: the password. Empty for a source that has none."""
@@ -154,6 +155,27 @@ class SourceConformance(Conformance):
         """`batch_rows` holds."""
         sizes = _read(session, spec).batch_rows
         assert max(sizes) <= BATCH_ROWS, f"a batch of {max(sizes)} rows where {BATCH_ROWS} were asked for"
+
+    def test_a_digest_is_that_of_what_is_read(self, session: SourceSession, spec: ReadSpec) -> None:
+        """A source with `digest()` answers for each unit what its rows add up to; one without is `unknown` to a reconcile."""
+        from rivet_core.sql.canonical import MODULUS, digest_of
+
+        if not isinstance(session, DigestingSession):
+            return
+        chunked = replace(spec, mode=Mode.CHUNKED, chunk_column="id", chunk_size=300)
+        found = []
+        for unit in session.units(chunked, ()):
+            found.append(session.digest(chunked, unit, COLUMNS))
+            columns = [name for name in COLUMNS if name not in found[-1].left_out]
+            assert {"id", "label"} <= {*columns}, "numbers and text have a canonical text"
+            stream = session.read(chunked, unit)
+            try:
+                read = digest_of(stream, columns)
+            finally:
+                stream.close()
+            assert (found[-1].rows, found[-1].total) == (read.rows, read.total), f"unit {unit.index} adds up to something else"
+        whole = session.digest(spec, session.units(spec, ())[0], COLUMNS)
+        assert (whole.rows, whole.total) == (COUNT, sum(digest.total for digest in found) % MODULUS)
 
     def test_threads_read_at_once(self, session: SourceSession, spec: ReadSpec) -> None:
         """Several units at a time, with fewer connections than threads."""

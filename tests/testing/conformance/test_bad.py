@@ -194,6 +194,10 @@ SOURCES = {
         "def read(self, spec, unit): return self.good.read(replace(spec, tuning=replace(spec.tuning, batch_rows=500)), unit)",
         "test_batches_are_bounded",
     ),
+    "AddsUpWrongly": (
+        "def digest(self, spec, unit, columns): return replace(self.good.digest(spec, unit, columns), total=7)",
+        "test_a_digest_is_that_of_what_is_read",
+    ),
     # The path of the missing file stands in sqlite's error; here it plays the password.
     "ShowsTheSecret": ("pass", "test_a_refused_connection_is_explained_and_shows_no_secret"),
 }
