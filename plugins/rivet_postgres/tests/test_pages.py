@@ -89,7 +89,8 @@ def test_views_and_queries_and_snapshots_are_one_statement(source):
     for keys in ({"table": "w"}, {"query": "SELECT * FROM t"}, {"table": "t", "snapshot": "consistent"}):
         log = source.database.log.mark()
         assert source.full(tuning=SMALL, **keys).num_rows == 500
-        assert len(reads(log)) == 1
+        # A snapshot's transaction goes on: an empty statement proves the end of the rows.
+        assert len([sql for sql in reads(log) if "COPY (SELECT 1)" not in sql]) == 1
 
 
 def test_each_page_is_a_transaction_of_its_own_off_the_index(source):
