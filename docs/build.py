@@ -17,7 +17,8 @@ NAV: list[dict[str, Any]] = [
     {"Start": "README.md"},
     {"Getting started": "getting-started.md"},
     {"Tutorial": "tutorial.md"},
-    {"Using it": ["modes.md", "types.md", "guarantees.md", "plan.md", "output.md", "reconcile.md", "policies.md", "scheduling.md"]},
+    {"Using it": ["modes.md", "types.md", "guarantees.md", "plan.md", "output.md", "policies.md", "scheduling.md"]},
+    {"Looking after it": ["reconcile.md"]},
     {"Reference": ["reference/cli.md", "reference/config.md", "hooks.md"]},
     {"Background": ["security.md", "comparison.md", "benchmarks.md", "deviations.md"]},
 ]

@@ -28,6 +28,7 @@ class Sources:
         self._stop = stop
         self._sessions: dict[str, tuple[SourceSession, ServerFacts]] = {}
         self._budgets: dict[str, ConnectionBudget] = {}
+        self._sharing = contextlib.ExitStack()
 
     @contextlib.contextmanager
     def lend(self, spec: ExportSpec, lease: str) -> Iterator[tuple[SourceSession, Lease]]:
@@ -56,6 +57,7 @@ class Sources:
 
     def close(self) -> None:
         """Close every source."""
+        self._sharing.close()
         for session, _ in self._sessions.values():
             with contextlib.suppress(Exception):
                 session.close()
@@ -79,12 +81,14 @@ class Sources:
     def _budget(self, group: str, server: ServerFacts) -> ConnectionBudget:
         from rivet_core.facts import Capacities
         from rivet_core.planning.groups import capacity_of
-        from rivet_core.running.budget import ConnectionBudget
+        from rivet_core.running.budget import ConnectionBudget, sharing
 
         config = self._chosen.config
         if group not in self._budgets:
             capacity = capacity_of(config.source_groups.get(group), [server], config.planning.workers)
-            self._budgets[group] = ConnectionBudget(Capacities(workers=1, groups={group: capacity}), self._state.leases)
+            budget = ConnectionBudget(Capacities(workers=1, groups={group: capacity}), self._state.leases)
+            self._sharing.enter_context(sharing(budget))
+            self._budgets[group] = budget
         return self._budgets[group]
 
     def _reserve(self, budget: ConnectionBudget, lease: str, group: str, source: str) -> Reservation:

@@ -28,8 +28,9 @@ def reconcile(
     """Compare what the source holds with the files of each dataset: rows and a digest of them, unit by unit.
 
     Results: match; partial (columns without a canonical text were left out); changed (rows added or moved past the run's
-    boundary since, and nothing else); mismatch; unknown. Exit code 0 for match, partial and changed, 5 for a mismatch, 1 for
-    unknown, 6 when the export is being compared already. Only a match moves the verified boundary. -v lists every unit.
+    boundary since, and nothing else); mismatch; unknown. Exit code 0 for match, partial and changed, 5 for a mismatch or a
+    damaged manifest, 1 for unknown, 3 for a plugin that cannot be used, 6 when the export is being compared already. Only a
+    match moves the verified boundary. -v lists every unit.
 
     Example: rivet reconcile -e orders --json
     """
@@ -57,7 +58,7 @@ def reconcile(
     if stop.event.is_set():
         out.warn(f"interrupted by {stop.why}: nothing was changed")
         raise typer.Exit(stop.code)
-    code = most_serious(_code(report) for report in reports)
+    code = most_serious(report.exit_code for report in reports)
     if json:
         out.json({"ok": not code, "exports": [report.as_dict() for report in reports]})
     if code:
@@ -105,10 +106,3 @@ def say(out: Output, report: Reconciliation) -> None:
     looked = f", {count(report.rows)} rows in {count(len(report.units))} units" if report.units else ""
     without = f", without {', '.join(report.left_out)}" if report.left_out else ""
     out.note(f"{report.export}: {report.result}{looked}{without}")
-
-
-def _code(report: Reconciliation) -> int:
-    from rivet_core.errors import EXIT_BUSY
-
-    busy = report.error is not None and report.error.exit_code == EXIT_BUSY
-    return EXIT_BUSY if busy else report.exit_code

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rivet_core.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTEGRITY, RivetError
+from rivet_core.errors import (
+    EXIT_BUSY,
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INTEGRITY,
+    EXIT_INTERNAL,
+    EXIT_PLUGIN,
+    RivetError,
+)
 from rivet_core.facts import Json, Mark, UnitDigest
 from rivet_core.running.slices import Slice
 
@@ -31,6 +39,7 @@ EXIT_CODES: Mapping[Result, int] = {
     Result.MISMATCH: EXIT_INTEGRITY,
     Result.UNKNOWN: EXIT_FAILED,
 }
+SERIOUS = (EXIT_PLUGIN, EXIT_INTEGRITY, EXIT_BUSY, EXIT_INTERNAL)
 _WORST_FIRST = (Result.MISMATCH, Result.UNKNOWN, Result.CHANGED, Result.PARTIAL, Result.MATCH)
 
 
@@ -82,7 +91,9 @@ class Reconciliation:
 
     @property
     def exit_code(self) -> int:
-        """0 unless the two differ (5) or it could not be told (1)."""
+        """0 unless the two differ (5) or it could not be told (1, or what is more serious: a plugin, a damaged manifest)."""
+        if self.error is not None and self.error.exit_code in SERIOUS:
+            return self.error.exit_code
         return EXIT_CODES[self.result]
 
     @property

@@ -57,6 +57,9 @@ def _compared(
     slices = slices_of(dataset, current)
     work = Comparing(spec, dataset, session, slices, stopped)
     compared = tuple(work.compare(item) for item in slices)
+    now, _ = dataset.read()
+    if now is None or now.generation != current.generation:
+        raise RivetError(f"{spec.name}: its dataset changed meanwhile", hint="reconcile it again", code="dataset_changed")
     return Reconciliation(
         export=spec.name,
         run_id=current.run_id,
