@@ -21,6 +21,7 @@ from rivet_postgres.engines import choose_engine
 from rivet_postgres.failures import translate
 from rivet_postgres.paging import page_sql
 from rivet_postgres.pool import Lender, Pool
+from rivet_postgres.reading import Reading
 from rivet_postgres.relation import (
     Relation,
     describe_query_of,
@@ -31,7 +32,7 @@ from rivet_postgres.relation import (
     select_columns,
 )
 from rivet_postgres.snapshot import Snapshots
-from rivet_postgres.stream import PostgresStream, Reading
+from rivet_postgres.stream import PostgresStream
 from rivet_postgres.types import TypeCatalog
 from rivet_postgres.units import plan_units
 

@@ -5,48 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rivet_core.api import PageGate
 from rivet_core.errors import RivetError, SourceError
-from rivet_core.facts import Mark, ReadSpec, TypeKind, Unit, UnitKind
+from rivet_core.facts import Mark, UnitKind
 from rivet_core.sql.endpoint import Endpoint
 from rivet_core.sql.marks import mark_of, order_key, shift
 from rivet_core.sql.pages import PageTuner
-from rivet_postgres.engines import Engine
 from rivet_postgres.failures import translate
-from rivet_postgres.paging import Pages, PageSql
+from rivet_postgres.paging import Pages
 from rivet_postgres.pool import Lender
-from rivet_postgres.relation import Selection
+from rivet_postgres.reading import Reading
 from rivet_postgres.statement import IN_KEY_ORDER, Statement
-from rivet_postgres.values import Converter
+from rivet_postgres.values import Converter, last_marked
 
 _NOTHING = pa.RecordBatch.from_arrays([], names=[])
 """What comes between two pages."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What is read: the unit, its statement and its columns, the exported snapshot if any, and the kind of the cursor.
-
-    `pages` replaces the statement where the unit can be read in pages. `count_sql` counts rows that are left out on purpose;
-    the number is reported as `count_name`.
-    """
-
-    spec: ReadSpec
-    unit: Unit
-    selection: Selection
-    engine: Engine
-    sql: str = ""
-    pages: PageSql | None = None
-    snapshot: str = ""
-    count_sql: str = ""
-    count_name: str = ""
-    cursor_kind: TypeKind | None = None
 
 
 class PostgresStream:
@@ -258,7 +235,7 @@ class PostgresStream:
             one.replace(count)
         arrays = [one.convert(array) for one, array in zip(self._converters, batch.columns, strict=True)]
         selection = self._reading.selection
-        if selection.marks and (row := _last_marked([arrays[at] for _, _, at in selection.marks])) is not None:
+        if selection.marks and (row := last_marked([arrays[at] for _, _, at in selection.marks])) is not None:
             found = [mark_of(name, source_type, arrays[at][row]) for name, source_type, at in selection.marks]
             self._last = [mark for mark in found if mark is not None]
         if self._pages is not None and batch.num_rows:
@@ -319,14 +296,3 @@ class PostgresStream:
 
     def _cancelled(self) -> SourceError:
         return SourceError("the read was cancelled", hint="run again", sqlstate="57014", error_class="other")
-
-
-def _last_marked(arrays: list[pa.Array]) -> int | None:
-    """Return the last row whose marks are all set; a policy may have emptied those behind it (infinities sort last)."""
-    valid = arrays[0].is_valid()
-    for array in arrays[1:]:
-        valid = pc.and_(valid, array.is_valid())
-    length = len(valid)
-    if length and valid[-1].as_py():
-        return length - 1
-    return next((row for row in range(length - 1, -1, -1) if valid[row].as_py()), None)

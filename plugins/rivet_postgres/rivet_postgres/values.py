@@ -98,6 +98,17 @@ class Converter:
             ) from None
 
 
+def last_marked(arrays: list[pa.Array]) -> int | None:
+    """Return the last row whose marks are all set; a policy may have emptied those behind it (infinities sort last)."""
+    valid = arrays[0].is_valid()
+    for array in arrays[1:]:
+        valid = pc.and_(valid, array.is_valid())
+    length = len(valid)
+    if length and valid[-1].as_py():
+        return length - 1
+    return next((row for row in range(length - 1, -1, -1) if valid[row].as_py()), None)
+
+
 def _require_bits(array: pa.Array) -> None:
     bounds = pc.min_max(array)
     low, high = bounds["min"].as_py(), bounds["max"].as_py()
