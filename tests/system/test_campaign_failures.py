@@ -157,6 +157,21 @@ def test_dependants_are_skipped_and_another_source_goes_on(shop: Campaign, postg
     assert by_name["report"][0] == "skipped"
 
 
+def test_m11_each_end_has_an_exit_code_of_its_own(shop: Campaign, postgres: PostgresDatabase) -> None:
+    """All done, nothing left to do, some failed, a config that cannot be read; locked and interrupted stand in other tests."""
+    run = shop.project.run
+    shop.config(*fill(postgres, 2))
+    run("plan", "-o", "plan.json").assert_done()
+    assert run("apply", "plan.json", "--json").assert_done().json()["counts"]["done"] == 2
+    assert run("apply", "plan.json", "--json").assert_done().json()["counts"]["already_done"] == 2
+    shop.config(table("t0"), {"name": "bad", "query": "SELECT 1 / (g - 1) AS a FROM generate_series(1, 2) g"})
+    assert run("run", "--json").assert_failed(1).json()["exit_code"] == 1
+    shop.config({**table("t0"), "chunk_szie": 1000})
+    run("run", "--json").assert_failed(2, "chunk_size")
+    shop.config(table("t0"), source={"type": "postgres", "host": "127.0.0.1", "port": 1, "user": "u", "database": "d"})
+    run("run", "--json").assert_failed(1, "127.0.0.1")
+
+
 def test_m11_a_second_instance_is_busy_and_a_dead_one_is_named(shop: Campaign, postgres: PostgresDatabase) -> None:
     shop.config(SLOW, source_groups={"g": {"max_connections": 1}})
     plan = shop.plan_file()
