@@ -15,6 +15,8 @@ from rivet_core.sql.overrides import parse_override
 from rivet_mysql.types import AS_TEXT, Reading, declared_from_text, reading
 
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (\d+)\)\Z")
+_LENGTH = re.compile(r"var(?:char|binary)\((\d+)\)", re.IGNORECASE)
+UNEVEN_LENGTH = 1000
 _PLAIN = {
     "date32[day]": pa.date32(),
     "timestamp[us]": pa.timestamp("us"),
@@ -49,6 +51,12 @@ class Column:
     zeros: bool
     comment: str = ""
     overridden: bool = False
+
+    @property
+    def uneven(self) -> bool:
+        """Whether one value may be thousands of bytes while most are short: rows say nothing about bytes then."""
+        declared = _LENGTH.match(self.source_type)
+        return self.how.long or (declared is not None and int(declared[1]) >= UNEVEN_LENGTH)
 
     @property
     def wire(self) -> pa.DataType:

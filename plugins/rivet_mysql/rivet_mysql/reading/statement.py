@@ -128,8 +128,8 @@ class Statements:
         return self.select(one, after, 1)
 
     def size_of(self, after: Sequence[Mark], limit: int) -> str:
-        """Return a statement that gives the bytes of the long columns in the `limit` rows after `after`."""
-        long = [f"COALESCE(OCTET_LENGTH({_reference(column.name)}), 0)" for column in self.columns if column.how.long]
+        """Return a statement that gives the bytes of the uneven columns in the `limit` rows after `after`."""
+        long = [f"COALESCE(OCTET_LENGTH({_reference(column.name)}), 0)" for column in self.columns if column.uneven]
         sizes = Selection(items=(f"{' + '.join(long)} AS size",), wires=(), flags=(), srids=(), key=())
         return f"SELECT SUM(size) FROM (\n{self.select(sizes, after, limit)}\n) AS page"
 

@@ -53,6 +53,11 @@ class Task:
         """Whether a single value may be many megabytes."""
         return any(column.how.long for column in self.columns)
 
+    @property
+    def uneven(self) -> bool:
+        """Whether the bytes of a page cannot be told from its rows."""
+        return any(column.uneven for column in self.columns)
+
 
 class MysqlStream:
     """The rows of one unit (`RecordStream`)."""
@@ -131,7 +136,7 @@ class MysqlStream:
             limit, rows, size, begun = pacer.rows, 0, 0, self._seconds
             # The first page tells how wide rows are, and is all of a small table: no second connection for those.
             fast = self.task.columnar and not first
-            if fast and self.task.long:
+            if fast and self.task.uneven:
                 limit = self._fitting(pacer, limit)
             for batch in self._read(self._last, limit, fast=fast):
                 rows, size = rows + batch.num_rows, size + batch.nbytes
