@@ -31,7 +31,6 @@ _STATES: dict[str, Fault] = {
     "42501": Fault("permission", False),
     "42": Fault("other", False),
     "08": Fault("connection", True),
-    "08P01": Fault("connection", False),
     "57P": Fault("connection", True),
     "57P04": Fault("missing", False),
     "57P05": Fault("connection", True),

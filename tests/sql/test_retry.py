@@ -9,7 +9,11 @@ from rivet_core.sql.retry import Fault, classify_errno, classify_sqlstate, class
     ("state", "fault"),
     [
         ("08006", Fault("connection", True)),
+        ("08001", Fault("connection", True)),
+        ("08P01", Fault("connection", True)),  # what PgBouncer says when its pool is full or a server comes back
         ("57P01", Fault("connection", True)),
+        ("57P02", Fault("connection", True)),
+        ("57P04", Fault("missing", False)),
         ("57P03", Fault("connection", True)),
         ("40001", Fault("conflict", True)),
         ("40P01", Fault("conflict", True)),
