@@ -111,7 +111,7 @@ def canonical(column: pa.Array) -> pa.Array:
     if pa.types.is_floating(kind):
         return _each(column.cast(pa.float64()).to_pylist(), float_bits)
     if pa.types.is_decimal(kind):
-        return _each(column.to_pylist(), decimal_text)
+        return _decimals(column)
     if pa.types.is_date32(kind):
         return column.cast(pa.int32()).cast(pa.string()).cast(_TEXT)
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
@@ -131,6 +131,14 @@ def decimal_text(value: Decimal) -> str:
     text = format(value, "f")
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text
+
+
+def _decimals(column: pa.Array) -> pa.Array:
+    text = column.cast(pa.string())
+    if pc.any(pc.match_substring(text, "E")).as_py():  # Arrow writes small ones with an exponent
+        return _each(column.to_pylist(), decimal_text)
+    plain = pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".") if column.type.scale > 0 else text
+    return plain.cast(_TEXT)
 
 
 def _micros(column: pa.Array) -> pa.Array:
