@@ -31,6 +31,8 @@ STALE_SECONDS = 30.0
 BEAT_BUSY_SECONDS = 5.0
 """How long a heartbeat waits for the database: with `HEARTBEAT_SECONDS` a third of `STALE_SECONDS`, so that two may fail."""
 POLL_SECONDS = 0.2
+RACES = 10
+"""How often a lease is tried for while other processes add the same rows to a server's state at the same moment."""
 WANTED = "want:"
 """Before the names of leases that say: somebody waits for slots of this resource."""
 
@@ -105,19 +107,20 @@ class Leases:
 
         `instead_of` are leases to give back in the same transaction, whether or not anything can be taken.
         """
-        try:
-            return self._take(name, slots, [one for lease in instead_of for one in lease.names])
-        except RivetError as error:
-            if isinstance(error.__cause__, IntegrityError):
-                return Refusal(name=name, holder="a process that was faster", slots=False)
-            raise
+        freed = [one for lease in instead_of for one in lease.names]
+        for _ in range(RACES):
+            try:
+                return self._take(name, slots, freed)
+            except RivetError as error:
+                # Another process added the same row at this moment: the next look finds it, and what else is free.
+                if not isinstance(error.__cause__, IntegrityError):
+                    raise
+        self._free(freed)
+        return Refusal(name=name, holder="processes that were faster", slots=any(pool.count for pool in slots))
 
     def release(self, lease: Lease) -> None:
         """Give a lease and its slots back."""
-        with self._guard:
-            self._held.difference_update(lease.names)
-        with self._database.writing() as connection:
-            connection.execute(_FREE, {"names": list(lease.names), "mine": self._owner})
+        self._free(lease.names)
 
     def want(self, resource: str) -> Lease | Refusal:
         """Say that this process waits for slots of `resource`; the lease ends when it is released."""
@@ -153,6 +156,12 @@ class Leases:
         if held:
             with self._database.writing() as connection:
                 connection.execute(delete(LEASES).where(LEASES.c.owner == self._owner))
+
+    def _free(self, names: Sequence[str]) -> None:
+        with self._guard:
+            self._held.difference_update(names)
+        with self._database.writing() as connection:
+            connection.execute(_FREE, {"names": list(names), "mine": self._owner})
 
     def _take(self, name: str, slots: Sequence[Slots], freed: list[str]) -> Lease | Refusal:
         pools = [(pool, [f"slot:{pool.resource}:{number}" for number in range(pool.capacity)]) for pool in slots if pool.count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -65,6 +66,26 @@ def test_first_runs_that_race_all_open_the_state(url):
         stores = list(pool.map(lambda _: open_state(url), range(6)))
     for store in stores:
         assert store.cursors() == {}
+        store.close()
+
+
+def test_processes_that_race_for_slots_all_get_one_of_them(url):
+    with ThreadPoolExecutor(6) as pool:
+        stores = list(pool.map(lambda _: open_state(url), range(6)))
+        for number in range(20):
+            wanted = (Slots(resource=f"connections:g{number}", capacity=6, count=1),)
+            start = threading.Barrier(6)
+
+            def take(place, wanted=wanted, start=start):
+                start.wait()
+                return stores[place].leases.attempt(f"export:{place}", wanted)
+
+            taken = list(pool.map(take, range(6)))
+            assert all(isinstance(lease, Lease) for lease in taken)
+            assert len({lease.names[1] for lease in taken}) == 6
+            for store, lease in zip(stores, taken, strict=True):
+                store.leases.release(lease)
+    for store in stores:
         store.close()
 
 
