@@ -18,6 +18,7 @@ from rivet_core.running.columns import EXPORTED_AT, ROW_HASH
 from rivet_core.running.manifest import Manifest, ManifestPart
 from rivet_core.sql.canonical import RowDigest, canonical, decimal_text
 from rivet_core.stores import Store
+from rivet_core.stores.faults import destination_error
 
 BATCH_BYTES = 16 << 20
 """What one batch of a Parquet file may hold, uncompressed."""
@@ -88,7 +89,10 @@ def part_texts(store: Store, manifest: Manifest, part: ManifestPart, columns: Se
             yield from batches
     except pa.ArrowNotImplementedError:
         raise  # a bug of ours says nothing about the file
-    except (pa.ArrowException, KeyError, ValueError, ArithmeticError, EOFError) as error:
+    except (pa.ArrowException, KeyError, ValueError, ArithmeticError, OSError, EOFError) as error:
+        # Arrow says OSError of bytes that are no Parquet; a store that cannot be read has a number or a kind for it.
+        if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):
+            raise destination_error(error, store.url(part.key), "read") from error
         raise _unlike(
             store, part, f"cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
         ) from error

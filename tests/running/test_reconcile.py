@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import threading
 from dataclasses import replace
@@ -94,6 +96,34 @@ def test_a_dataset_that_is_replaced_meanwhile_is_unknown(opened, shop):
 
     report = said(opened, Slow(opened[2]))
     assert (report.result, report.error.code) == (Result.UNKNOWN, "dataset_changed")
+
+
+def test_a_file_with_a_damaged_footer_is_a_mismatch_that_a_repair_can_mend(opened, shop):
+    path = next((shop.root / "out/orders").rglob("*.parquet"))
+    data = path.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[: -8 - length] + bytes(255 - byte for byte in data[-8 - length : -8]) + data[-8:])
+    (bad,) = said(opened).bad
+    assert "cannot be read" in bad.detail
+
+
+def test_a_file_that_nobody_lets_read_is_unknown_and_no_bug(opened):
+    spec, dataset, session = opened
+
+    class Denied(type(dataset.store)):
+        def open(self, key):
+            return NotReadable()
+
+    class NotReadable(io.BytesIO):
+        def read(self, *size):
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        def seek(self, *place):
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    report = said((spec, Dataset(Denied(dataset.store.target), dataset.layout), session))
+    assert (report.result, report.exit_code) == (Result.UNKNOWN, 1)
+    assert "ermission denied" in report.error.message
 
 
 def test_a_column_that_is_gone_is_unknown_and_a_new_one_is_none_of_its_business(opened, shop):
