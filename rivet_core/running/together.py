@@ -20,7 +20,7 @@ def together(calls: Mapping[Key, Callable[[], Result]]) -> dict[Key, Result]:
     """
     if len(calls) < 2:
         return {key: call() for key, call in calls.items()}
-    waiting = list(reversed(calls.items()))
+    waiting = list(calls.items())[::-1]
     results: dict[Key, Result] = {}
     failures: dict[Key, BaseException] = {}
 
