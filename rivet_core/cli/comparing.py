@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from rivet_core.cli.datasets import Datasets
     from rivet_core.facts import ExportSpec, ServerFacts
     from rivet_core.running.budget import ConnectionBudget, Reservation
+    from rivet_core.running.pressure import Limits, SourceGate
     from rivet_core.running.stop import Stop
     from rivet_core.state import Lease, StateStore
 
@@ -19,24 +21,43 @@ SLOT_WAIT_SECONDS = 0.2
 """Between two looks whether another process gave connections of the group back."""
 
 
-class Sources:
-    """The sources of the chosen exports, opened when first needed. Exports are looked at one after the other."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lent:
+    """A source with the lease it was asked for, and what says when it may be read."""
 
-    def __init__(self, chosen: Datasets, state: StateStore, stop: Stop) -> None:
+    session: SourceSession
+    lease: Lease
+    gate: SourceGate
+
+
+class Sources:
+    """The sources of the chosen exports, opened when first needed. Exports are looked at one after the other.
+
+    `warn` hears when a group has to be left alone for a while.
+    """
+
+    def __init__(self, chosen: Datasets, state: StateStore, stop: Stop, warn: Callable[[str], None]) -> None:
+        from rivet_core.running.events import Events
+        from rivet_core.running.pressure import Pressure
+
         self._chosen = chosen
         self._state = state
         self._stop = stop
         self._sessions: dict[str, tuple[SourceSession, ServerFacts]] = {}
         self._budgets: dict[str, ConnectionBudget] = {}
         self._sharing = contextlib.ExitStack()
+        self._limits: dict[str, Limits] = {}
+        self._pressure = Pressure(self._limits, Events(lambda event: warn(str(event.data.get("message", "")))), stop)
 
     @contextlib.contextmanager
-    def lend(self, spec: ExportSpec, lease: str) -> Iterator[tuple[SourceSession, Lease]]:
+    def lend(self, spec: ExportSpec, lease: str) -> Iterator[Lent]:
         """Hold one connection of the export's group with the lease `lease`, waiting while runs have all of them.
 
         Raises `BusyError` when another process holds the lease.
         """
         from rivet_core.planning.groups import group_of
+        from rivet_core.running.pressure import SourceGate
+        from rivet_core.running.watchdog import Acts
 
         session, server = self._open(spec.source)
         group = group_of(spec, self._chosen.config.sources[spec.source], server)
@@ -44,7 +65,9 @@ class Sources:
         budget.join(spec.source, session)
         reservation = self._reserve(budget, lease, group, spec.source)
         try:
-            yield session, reservation.lease
+            self._watch(spec.source, group, session, server)
+            gate = SourceGate(self._pressure, spec.source, spec.name, Acts())
+            yield Lent(session=session, lease=reservation.lease, gate=gate)
         finally:
             budget.give_back(reservation)
 
@@ -78,6 +101,14 @@ class Sources:
                 raise plugin_fault(source.type, error) from error
         return self._sessions[name]
 
+    def _watch(self, source: str, group: str, session: SourceSession, server: ServerFacts) -> None:
+        from rivet_core.config import GroupConfig
+        from rivet_core.running.pressure import Limits
+
+        declared = self._chosen.config.source_groups.get(group) or GroupConfig()
+        self._limits[group] = Limits(lag_seconds=declared.max_lag_seconds, lock_waits=declared.max_lock_waits)
+        self._pressure.join(source, group, session, server)
+
     def _budget(self, group: str, server: ServerFacts) -> ConnectionBudget:
         from rivet_core.facts import Capacities
         from rivet_core.planning.groups import capacity_of
@@ -105,11 +136,11 @@ class Sources:
 
 
 @contextlib.contextmanager
-def sources_of(chosen: Datasets, state: StateStore, stop: Stop) -> Iterator[Sources]:
+def sources_of(chosen: Datasets, state: StateStore, stop: Stop, warn: Callable[[str], None]) -> Iterator[Sources]:
     """Lend the sources of some exports; Ctrl-C and SIGTERM cancel what runs there."""
     from rivet_core.running.signals import listening
 
-    sources = Sources(chosen, state, stop)
+    sources = Sources(chosen, state, stop, warn)
     try:
         with listening(sources.stopped):
             yield sources

@@ -43,7 +43,7 @@ def reconcile(
     chosen = choose(config, export)
     stop = Stop()
     reports = []
-    with chosen.open_state() as state, sources_of(chosen, state, stop) as sources:
+    with chosen.open_state() as state, sources_of(chosen, state, stop, out.warn) as sources:
         for spec in chosen.specs:
             if spec.destination.type == "stdout":
                 out.note(f"{spec.name}: goes to stdout, there are no files to compare")
@@ -73,8 +73,8 @@ def compare(chosen: Datasets, spec: ExportSpec, sources: Sources, stop: Stop, *,
 
     try:
         dataset = chosen.open(spec)
-        with sources.lend(spec, lease) as (session, _):
-            return reconcile_export(spec, dataset, session, stop.event)
+        with sources.lend(spec, lease) as lent:
+            return reconcile_export(spec, dataset, lent.session, stop.event, lent.gate)
     except RivetError as error:
         return Reconciliation(export=spec.name, error=error)
 

@@ -46,7 +46,7 @@ def repair(
     chosen = choose(config, export)
     stop = Stop()
     reports: list[Report] = []
-    with chosen.open_state() as state, sources_of(chosen, state, stop) as sources:
+    with chosen.open_state() as state, sources_of(chosen, state, stop, out.warn) as sources:
         for spec in chosen.specs:
             if spec.destination.type == "stdout":
                 out.note(f"{spec.name}: goes to stdout, there are no files to repair")
@@ -113,24 +113,24 @@ def _repair(chosen: Datasets, spec: ExportSpec, sources: Sources, state: StateSt
     before = None
     try:
         dataset = chosen.open(spec)
-        with sources.lend(spec, f"{'export' if execute else 'reconcile'}:{spec.name}") as (session, lease):
+        with sources.lend(spec, f"{'export' if execute else 'reconcile'}:{spec.name}") as lent:
 
             def before_commit() -> None:
-                if state.leases.lost(lease):
+                if state.leases.lost(lent.lease):
                     raise RivetError(
                         f"{spec.name}: another run took over meanwhile", hint="nothing was changed", code="lease_lost"
                     )
 
-            before = reconcile(spec, dataset, session, stop.event)
+            before = reconcile(spec, dataset, lent.session, stop.event, lent.gate)
             remember(state, before)
             if not before.bad:
                 return Report(export=spec.name, before=before)
             check_repairable(spec, before)
             if not execute:
                 return Report(export=spec.name, before=before)
-            done = repair(spec, dataset, session, before, stop, before_commit=before_commit)
+            done = repair(spec, dataset, lent.session, before, stop, before_commit=before_commit, gate=lent.gate)
             state.record_repair(spec.name, {"run_id": before.run_id, **done.as_dict()})
-            after = reconcile(spec, dataset, session, stop.event)
+            after = reconcile(spec, dataset, lent.session, stop.event, lent.gate)
             remember(state, after)
             return Report(export=spec.name, before=before, repaired=done, after=after)
     except RivetError as error:

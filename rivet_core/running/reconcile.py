@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rivet_core.api import DigestingSession, SourceSession
+from rivet_core.api import DigestingSession, PageGate, SourceSession
 from rivet_core.errors import IntegrityError, RivetError, SourceError
 from rivet_core.facts import ExportSpec, ReadSpec, Unit, UnitDigest
 from rivet_core.running.comparison import Reconciliation, Result, UnitComparison
@@ -26,13 +26,18 @@ from rivet_core.running.task import fingerprint_of
 from rivet_core.running.unexpected import unexpected
 
 
-def reconcile(spec: ExportSpec, dataset: Dataset, session: SourceSession, stopped: threading.Event) -> Reconciliation:
-    """Compare one export; what cannot be looked at becomes its result, so that the others are looked at too."""
+def reconcile(
+    spec: ExportSpec, dataset: Dataset, session: SourceSession, stopped: threading.Event, gate: PageGate | None = None
+) -> Reconciliation:
+    """Compare one export; what cannot be looked at becomes its result, so that the others are looked at too.
+
+    `gate` is asked before each statement at the source.
+    """
     try:
         current, _ = dataset.read()
         if current is None:
             raise RivetError(f"{spec.name} has no dataset yet", hint="rivet run makes one", code="no_dataset")
-        return _compared(spec, dataset, session, current, stopped)
+        return _compared(spec, dataset, session, current, stopped, gate)
     except RivetError as error:
         return Reconciliation(export=spec.name, error=error)
     except Exception as error:  # noqa: BLE001 - a bug in a source's plugin must not hide the other exports
@@ -40,7 +45,12 @@ def reconcile(spec: ExportSpec, dataset: Dataset, session: SourceSession, stoppe
 
 
 def _compared(
-    spec: ExportSpec, dataset: Dataset, session: SourceSession, current: Current, stopped: threading.Event
+    spec: ExportSpec,
+    dataset: Dataset,
+    session: SourceSession,
+    current: Current,
+    stopped: threading.Event,
+    gate: PageGate | None,
 ) -> Reconciliation:
     if current.subject and current.subject != subject_of(spec):
         raise RivetError(
@@ -55,7 +65,7 @@ def _compared(
             code="no_digest",
         )
     slices = slices_of(dataset, current)
-    work = Comparing(spec, dataset, session, slices, stopped)
+    work = Comparing(spec, dataset, session, slices, stopped, gate)
     compared = tuple(work.compare(item) for item in slices)
     now, _ = dataset.read()
     if now is None or now.generation != current.generation:
@@ -73,12 +83,19 @@ class Comparing:
     """Compares the units of one export, one after the other, resting in between as the profile says."""
 
     def __init__(
-        self, spec: ExportSpec, dataset: Dataset, session: SourceSession, slices: Sequence[Slice], stopped: threading.Event
+        self,
+        spec: ExportSpec,
+        dataset: Dataset,
+        session: SourceSession,
+        slices: Sequence[Slice],
+        stopped: threading.Event,
+        gate: PageGate | None,
     ) -> None:
         self._spec = spec
         self._dataset = dataset
         self._session = session
         self._stopped = stopped
+        self._gate = gate
         self._retrier = Retrier(spec.tuning, Budget(len(slices), 1), stopped=stopped)
         self._explainer = Explainer(spec, dataset, session, slices, self.of_source, self.of_files)
         self.left_out: list[str] = []
@@ -97,7 +114,9 @@ class Comparing:
             self._stopped.wait((time.monotonic() - began) * self._spec.tuning.pause_share)
 
     def of_source(self, unit: Unit, columns: Sequence[str]) -> UnitDigest:
-        """Ask the source, again after a transient error."""
+        """Ask the source when it may be read, again after a transient error."""
+        if self._gate is not None:
+            self._gate.wait()
         session = self._session
         assert isinstance(session, DigestingSession)  # noqa: S101 - looked at before
         return self._retrier.run(lambda: session.digest(ReadSpec.of(self._spec), unit, columns))

@@ -19,6 +19,7 @@ from rivet_core.running.drift import schema_fingerprint
 from rivet_core.running.filerows import ADDED
 from rivet_core.running.layout import layout_of
 from rivet_core.running.manifest import Current, Manifest, ManifestPart, Member
+from rivet_core.running.pressure import SourceGate
 from rivet_core.running.publish import Dataset
 from rivet_core.running.reading import UnitReader
 from rivet_core.running.retry import Budget, Retrier
@@ -68,6 +69,7 @@ def repair(
     stop: Stop,
     *,
     before_commit: Callable[[], None],
+    gate: SourceGate | None = None,
 ) -> Repaired:
     """Export the bad units of a report again and commit them together, after `before_commit` had its say.
 
@@ -82,7 +84,7 @@ def repair(
     new: list[ManifestPart] = []
     for member in dict.fromkeys(unit.slice.member for unit in report.bad):
         slices = [unit.slice for unit in report.bad if unit.slice.member == member]
-        manifest, parts = _export_again(spec, dataset, session, slices, stop)
+        manifest, parts = _export_again(spec, dataset, session, slices, stop, gate)
         made[member] = manifest
         new += parts
     stop.check()
@@ -111,7 +113,12 @@ def repair_leavings(dataset: Dataset, current: Current) -> set[str]:
 
 
 def _export_again(
-    spec: ExportSpec, dataset: Dataset, session: SourceSession, slices: Sequence[Slice], stop: Stop
+    spec: ExportSpec,
+    dataset: Dataset,
+    session: SourceSession,
+    slices: Sequence[Slice],
+    stop: Stop,
+    gate: SourceGate | None,
 ) -> tuple[Manifest, list[ManifestPart]]:
     """Read the units into new parts, and return the run's manifest with these in place of the old ones."""
     old, member = slices[0].manifest, slices[0].member
@@ -124,7 +131,15 @@ def _export_again(
 
     task = _task(spec, dataset, old, slices)
     reader = UnitReader(
-        task, session, dataset.store, name=name, before=old.schema, shares=True, stop=stop, told=lambda rows, size: None
+        task,
+        session,
+        dataset.store,
+        name=name,
+        before=old.schema,
+        shares=True,
+        stop=stop,
+        told=lambda rows, size: None,
+        gate=gate,
     )
     retrier = Retrier(spec.tuning, Budget(len(slices), 1), stopped=stop.event)
     replaced = {part.key for item in slices for part in item.parts}

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.system.places import s3_options
+from tests.system.test_pause import waiting_behind
 
 ORDERS = "CREATE TABLE orders (id int PRIMARY KEY, note varchar(30), at timestamp(6) NULL)"
 
@@ -135,3 +136,22 @@ def test_a_signal_cancels_the_statement_and_changes_nothing(rivet, postgres, num
     assert "Traceback" not in err
     assert postgres.execute(busy)[0][0] == 0
     assert rows(rivet, "slow") == 9
+
+
+def test_a_group_over_its_limits_is_left_alone(rivet, postgres):
+    postgres.execute(f"{ORDERS}; INSERT INTO orders SELECT i, 'note', now() FROM generate_series(1, 9) AS i")
+    postgres.execute("CREATE TABLE busy (id int PRIMARY KEY, n int); INSERT INTO busy VALUES (1, 0)")
+    group = {"source_groups": {"g": {"max_lock_waits": 0}}}
+    export = {"name": "orders", "table": "orders", "source_group": "g"}
+    configure(rivet, postgres, "postgres", export, **group)
+    rivet.run("run", "-q").assert_done()
+    log = postgres.log.mark()
+    with waiting_behind(postgres, "SELECT n FROM busy FOR UPDATE", "UPDATE busy SET n = n + 1", 2):
+        process = rivet.start("reconcile")
+        time.sleep(6)
+        assert process.poll() is None, "it waits"
+        assert not [sql for sql in log.statements() if "sha256" in sql]
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert "group g pauses: 2 sessions wait for locks" in err
+    assert "orders: match" in err

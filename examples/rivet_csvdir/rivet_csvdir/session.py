@@ -9,7 +9,20 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from rivet_core.errors import ConfigError
-from rivet_core.facts import CatalogFacts, InspectItem, Mark, Mode, ReadSpec, ServerFacts, TableFacts, TypeKind, Unit, UnitKind
+from rivet_core.facts import (
+    CatalogFacts,
+    InspectItem,
+    Mark,
+    Mode,
+    ReadSpec,
+    ServerFacts,
+    TableFacts,
+    TypeKind,
+    Unit,
+    UnitDigest,
+    UnitKind,
+)
+from rivet_core.sql.canonical import digest_of
 from rivet_core.sql.cursor_plan import cursor_units, plan_cursor
 from rivet_core.sql.ranges import integer_cuts, tile, unit_count
 from rivet_csvdir.folder import columns_of, facts_of, file_of, probe, tables
@@ -81,6 +94,14 @@ class Session:
         ]
         epoch = self._epoch
         return Stream(path, pa.schema(fields), self._options.delimiter, spec, unit, lambda: self._epoch != epoch)
+
+    def digest(self, spec: ReadSpec, unit: Unit, columns: Sequence[str]) -> UnitDigest:
+        """Read the unit and add its rows up, for `rivet reconcile`: files cannot hash."""
+        stream = self.read(spec, unit)
+        try:
+            return digest_of(stream, columns)
+        finally:
+            stream.close()
 
     def cancel(self) -> None:
         """End every stream that is open now."""
