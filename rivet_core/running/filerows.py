@@ -61,8 +61,12 @@ def digest_parts(
     written: missing, unreadable, of other columns, or of another number of rows.
     """
     digest = RowDigest()
-    wanted = tuple(dict.fromkeys((*columns, *also)))
+    # Where no column is compared, one of them still counts the rows.
+    wanted = tuple(dict.fromkeys((*columns, *also))) or covered_columns(manifest)[0][:1]
     for part in parts:
+        if not wanted:
+            digest.add_texts((), part.rows)
+            continue
         rows = 0
         for texts in part_texts(store, manifest, part, wanted):
             found = [texts[name] for name in columns]
@@ -93,9 +97,9 @@ def part_texts(store: Store, manifest: Manifest, part: ManifestPart, columns: Se
         # Arrow says OSError of bytes that are no Parquet; a store that cannot be read has a number or a kind for it.
         if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):
             raise destination_error(error, store.url(part.key), "read") from error
-        raise _unlike(
-            store, part, f"cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-        ) from error
+        # What is said of CSV quotes the row.
+        said = "" if manifest.format == "csv" else str(error)
+        raise _unlike(store, part, f"cannot be read: {said.splitlines()[0] if said else type(error).__name__}") from error
 
 
 def _parquet(file: Any, columns: Sequence[str]) -> Iterator[dict[str, pa.Array]]:

@@ -11,10 +11,12 @@ from dataclasses import replace
 import pytest
 
 from rivet_core.errors import EXIT_INTEGRITY, EXIT_INTERNAL
+from rivet_core.facts import UnitDigest
 from rivet_core.running.comparison import Result
 from rivet_core.running.layout import layout_of
 from rivet_core.running.publish import Dataset
 from rivet_core.running.reconcile import reconcile
+from rivet_core.sql.canonical import MODULUS, hash_of
 from rivet_core.stores import open_store
 
 CHUNKED = {"name": "orders", "table": "orders", "mode": "chunked", "chunk_column": "id", "chunk_count": 3}
@@ -124,6 +126,27 @@ def test_a_file_that_nobody_lets_read_is_unknown_and_no_bug(opened):
     report = said((spec, Dataset(Denied(dataset.store.target), dataset.layout), session))
     assert (report.result, report.exit_code) == (Result.UNKNOWN, 1)
     assert "ermission denied" in report.error.message
+
+
+def test_rows_are_counted_where_no_column_can_be_compared(opened):
+    class CountsOnly(Without):
+        def digest(self, spec, unit, columns):
+            found = opened[2].digest(spec, unit, columns)
+            return UnitDigest(rows=found.rows, total=found.rows * hash_of(b"") % MODULUS, left_out=tuple(columns))
+
+    report = said(opened, CountsOnly(opened[2]))
+    assert (report.result, report.bad) == (Result.PARTIAL, ())
+    assert report.rows > 0
+
+
+def test_a_row_of_a_broken_csv_file_is_not_quoted(opened, shop):
+    shop.config({**CHUNKED, "format": "csv"})
+    assert shop.apply().exit_code == 0
+    path = next(path for path in (shop.root / "out/orders").rglob("*.csv"))
+    path.write_text(path.read_text() + "private,words,that,nobody,should,see,in,a,log\n")
+    (bad,) = said(opened).bad
+    assert "cannot be read" in bad.detail
+    assert "private" not in bad.detail
 
 
 def test_a_column_that_is_gone_is_unknown_and_a_new_one_is_none_of_its_business(opened, shop):
