@@ -59,8 +59,10 @@ class Connections:
     def open(self, tasks: Sequence[ExportTask]) -> dict[Cause, RivetError]:
         """Open and try what the tasks need, at once but for sources that share a group; return what failed, by cause."""
         groups: dict[str, dict[str, list[ExportTask]]] = {}
+        home: dict[str, str] = {}  # A source whose exports are of several groups is opened once, in the first of them.
         for task in tasks:
-            groups.setdefault(task.group, {}).setdefault(task.source, []).append(task)
+            group = home.setdefault(task.source, task.group)
+            groups.setdefault(group, {}).setdefault(task.source, []).append(task)
         calls: dict[Cause, Callable[[], dict[Cause, RivetError]]] = {
             ("group", name): partial(self._try_sources, sources) for name, sources in groups.items()
         }

@@ -37,3 +37,23 @@ def test_a_destination_whose_filesystem_raises(shop, monkeypatch):
     assert export.status in ("failed", "not_started")
     assert "destination type fsspec failed: KeyError" in export.error["message"]
     assert "h0tp0tat0" not in repr(outcome) + repr(shop.events)
+
+
+def test_a_source_whose_exports_are_of_several_groups_is_opened_once_and_closed(shop, monkeypatch):
+    shop.config(EXPORT, {"name": "orders", "table": "orders", "source_group": "aside"})
+    plan = shop.plan()
+    assert len({export.source_group for export in plan.exports}) == 2
+    opened, closed = [], []
+    monkeypatch.setattr(SqliteSession, "__init__", noting(opened, SqliteSession.__init__))
+    monkeypatch.setattr(SqliteSession, "close", noting(closed, SqliteSession.close))
+    assert shop.apply(plan).exit_code == 0
+    assert len(opened) == 1
+    assert set(closed) == set(opened)
+
+
+def noting(seen, method):
+    def noted(self, *arguments, **more):
+        seen.append(id(self))
+        return method(self, *arguments, **more)
+
+    return noted
