@@ -82,7 +82,9 @@ def test_p02_a_read_of_a_standby_holds_nothing_back_on_the_primary(
         assert counts_done(shop)
         assert len(seen) > 2, "the standby's horizon stood still"
     finally:
-        admin.execute("ALTER SYSTEM RESET ALL")
+        # One by one: what the standby follows stands in the same file.
+        for name in ("hot_standby_feedback", "wal_receiver_status_interval"):
+            admin.execute(f"ALTER SYSTEM RESET {name}")
         admin.execute("SELECT pg_reload_conf()")
 
 
@@ -126,7 +128,7 @@ def test_p03_a_reader_that_pauses_for_longer_than_net_write_timeout_loses_nothin
 
 def test_p04_one_region_of_wide_rows_stays_under_the_limit(any_shop: Shop) -> None:
     """100,000 rows of 100 bytes, then rows of 5 MB; 512 MB are the limit."""
-    wide = 200 if any_shop.kind == "postgres" else 60
+    wide = 120 if any_shop.kind == "postgres" else 60
     any_shop.sql(f"CREATE TABLE t(id int PRIMARY KEY, v {'text' if any_shop.kind == 'postgres' else 'longtext'})")
     any_shop.sql(f"INSERT INTO t {any_shop.series(100_000, 'n, ' + quoted('x' * 100))}")
     any_shop.sql(f"INSERT INTO t {any_shop.series(wide, 'n + 100000, ' + repeated(any_shop))}")
@@ -168,7 +170,7 @@ def test_p06_a_change_of_the_table_gets_through_within_a_page(any_shop: Shop, ch
     begun = time.monotonic()
     any_shop.sql(change)
     any_shop.sql("SELECT count(*) FROM t")
-    assert time.monotonic() - begun < 2.0
+    assert time.monotonic() - begun < 3.0
     assert thread.is_alive() or change == DROPPED
     thread.join(60)
     (export,) = outcomes[0].exports

@@ -11,7 +11,7 @@ import pyarrow as pa
 from rivet_core.facts import ReadSpec
 from rivet_postgres.columns import ColumnPlan
 from rivet_postgres.dialect import POSTGRES
-from rivet_postgres.statement import GOES_ON, KEPT, OPENS, changed, settings_sql
+from rivet_postgres.statement import GOES_ON, KEPT, OPENS, PROOF, changed, settings_sql
 
 BATCH_OPTION = "adbc.postgresql.batch_size_hint_bytes"
 
@@ -75,7 +75,7 @@ class AdbcStatement:
         """End the transaction: a COMMIT that the server answers proves that the rows ended and were not cut off."""
         self._reader.close()
         if self._kept:
-            self.row("SELECT 1")
+            self._cursor.execute(PROOF)
         self._cursor.close()
         if not self._kept:
             self.connection.adbc_connection.set_autocommit(True)

@@ -17,7 +17,7 @@ from rivet_postgres.columns import ColumnPlan
 from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.exchange import Exchange
 from rivet_postgres.failures import dimensions_error
-from rivet_postgres.statement import GOES_ON, KEPT, OPENS, changed, settings_sql
+from rivet_postgres.statement import GOES_ON, KEPT, OPENS, PROOF, changed, settings_sql
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -100,7 +100,7 @@ class CopyStatement:
     def end(self) -> None:
         """End the transaction: a COMMIT that the server answers proves that the rows ended and were not cut off."""
         self._reader = None
-        self.connection.execute("SELECT 1" if self._kept else "COMMIT")
+        self.connection.execute(PROOF if self._kept else b"COMMIT")
 
     def abandon(self) -> bool:
         """Cancel, and end the transaction. Returns whether the connection can be used again."""

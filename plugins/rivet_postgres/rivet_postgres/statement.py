@@ -26,6 +26,8 @@ OPENS, GOES_ON = "opens", "goes on"
 """Instead of the name of an exported snapshot: the unit opens the one transaction that all units of its export share, or goes
 on in it. Such a transaction stays open at `end`, and does not survive `abandon`."""
 KEPT: Mapping[str, str] = {"idle_in_transaction_session_timeout": "0"}
+PROOF = "SET LOCAL timezone = 'UTC'"
+"""Sent behind the rows where no COMMIT may be: that the server answers it proves that the rows ended."""
 
 
 class Statement(Protocol):
