@@ -58,7 +58,7 @@ class Explainer:
         if edge is None or source.rows <= files.rows:
             return ""
         kind = UnitKind.RANGE if item.unit.kind is UnitKind.WHOLE else item.unit.kind
-        inside = replace(item.unit, kind=kind, columns=(edge.column,), upper=(edge,), upper_inclusive=True)
+        inside = replace(item.unit, kind=kind, columns=item.unit.columns or (edge.column,), upper=(edge,), upper_inclusive=True)
         found = self._of_source(inside, columns)
         if (found.rows, found.total) != (files.rows, files.total):
             return ""

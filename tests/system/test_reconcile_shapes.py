@@ -94,6 +94,27 @@ def test_partitions_and_views(rivet, postgres):
     rivet.run("repair", "--execute", "-q").assert_done()
 
 
+@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+def test_a_key_of_two_columns(rivet, request, kind):
+    database = request.getfixturevalue(kind)
+    database.execute("CREATE TABLE pairs (a smallint, b int, note varchar(20), PRIMARY KEY (a, b))")
+    values = ", ".join(f"({number % 3}, {number}, 'n{number}')" for number in range(300))
+    database.execute(f"INSERT INTO pairs VALUES {values}")
+    database.execute("ANALYZE TABLE pairs" if kind == "mysql" else "ANALYZE pairs")
+    export = {"name": "pairs", "table": "pairs", "mode": "chunked", "chunk_count": 5}
+    configure(rivet, database, kind, export)
+    rivet.run("run", "-q").assert_done()
+    said = rivet.run("reconcile", "--json").assert_done().json()["exports"][0]
+    assert said["result"] == "match"
+    assert len(said["units"]) > 2
+    database.execute("INSERT INTO pairs VALUES (7, 1, 'later')")
+    assert results(rivet) == {"pairs": "changed"}
+    database.execute("UPDATE pairs SET note = '' WHERE b = 0")
+    assert results(rivet, 5) == {"pairs": "mismatch"}
+    rivet.run("repair", "--execute", "-q").assert_done()
+    assert results(rivet) == {"pairs": "changed"}
+
+
 def test_a_mariadb_of_another_character_set(rivet, mysql_latin1):
     mysql_latin1.execute(
         "CREATE TABLE words (id int PRIMARY KEY, a varchar(20), b varchar(20) CHARACTER SET utf8mb4, e enum('é','ü'))"
