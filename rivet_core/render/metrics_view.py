@@ -138,6 +138,10 @@ def _gist(kind: str, data: Mapping[str, Json]) -> str:
         rows, took = data.get("rows"), data.get("seconds")
         if isinstance(rows, int) and isinstance(took, int | float):
             return f"{count(rows)} rows in {seconds(took)}"
+    if kind == "reconciled":
+        return str(data.get("result", ""))
+    if kind == "repaired":
+        return f"{data.get('units', 0)} units, {data.get('rows', 0)} rows"
     error = data.get("error")
     if isinstance(error, Mapping):
         return " ".join(str(error.get("message", "")).split())

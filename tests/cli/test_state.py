@@ -156,6 +156,12 @@ def test_a_required_reconcile_is_due_until_it_comes_out_well(cli, shop):
     assert cli("reconcile", "-q").code == 5
     assert due()
     assert cli("repair", "--execute", "-q").code == 0
+    told = [line.split()[2:] for line in cli("journal", "-e", "orders", "--limit", "3").out.splitlines()[1:]]
+    assert told == [
+        ["reconciled", "orders", "mismatch"],
+        ["repaired", "orders", "1", "units,", "50", "rows"],
+        ["reconciled", "orders", "match"],
+    ]
     assert not due()
     assert "reconcile due" not in cli("state", "show").out
     assert cli("run", "-q").code == 0
