@@ -93,8 +93,13 @@ class Sources:
             source = self._chosen.config.sources[name]
             try:
                 session = self._chosen.registry.open_source(source.type, source.options, base=self._chosen.config.base)
-                session.limit(1)
-                self._sessions[name] = session, session.probe()
+                with contextlib.ExitStack() as unless_open:
+                    unless_open.callback(session.close)
+                    session.limit(1)
+                    server = session.probe()
+                    session.limit(0)  # whatever is open from here on is one of the group's connections
+                    unless_open.pop_all()
+                self._sessions[name] = session, server
             except RivetError:
                 raise
             except Exception as error:

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rivet_core.builtin.sqlite.session import SqliteSession
+from rivet_core.errors import SourceError
 from rivet_core.state import open_state
 from tests.cli.shop import CUSTOMERS, ORDERS, Shop
 
@@ -243,3 +245,36 @@ def test_a_config_that_changed_is_no_mismatch_and_no_repair(cli, shop):
     said = cli("reconcile", "--json")
     assert (said.code, results(said)) == (1, {"customers": "unknown"})
     assert cli("repair", "--execute").code == 1
+
+
+@pytest.mark.parametrize("answers", [0, 1])
+def test_a_source_that_refuses_is_closed_again(cli, shop, monkeypatch, answers):
+    closed = []
+    asked = iter(range(answers))
+
+    def refuse(self, probe=SqliteSession.probe):
+        if next(asked, None) is None:
+            raise SourceError("no answer", hint="look at the server", error_class="connection")
+        return probe(self)
+
+    def close(self, ended=SqliteSession.close):
+        closed.append(id(self))
+        ended(self)
+
+    monkeypatch.setattr(SqliteSession, "probe", refuse)
+    monkeypatch.setattr(SqliteSession, "close", close)
+    said = cli("reconcile", "-e", "orders", "--json")
+    assert (said.code, results(said)) == (1, {"orders": "unknown"})
+    assert len(closed) == 1
+
+
+def test_a_probe_leaves_no_connection_open_that_the_group_does_not_count(cli, shop, monkeypatch):
+    limits = []
+
+    def limit(self, connections, limited=SqliteSession.limit):
+        limits.append(connections)
+        limited(self, connections)
+
+    monkeypatch.setattr(SqliteSession, "limit", limit)
+    assert cli("reconcile", "-e", "orders", "--json").code == 0
+    assert limits[:3] == [1, 0, 1]

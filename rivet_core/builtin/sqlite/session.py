@@ -46,7 +46,11 @@ from rivet_core.sql.select import key_expressions
 def connect(options: SqliteOptions) -> SqliteSession:
     """Open the database of `options`. Raises `SourceError` when it is missing, not readable or not a database."""
     session = SqliteSession(options.database())
-    session.probe()
+    try:
+        session.probe()
+    except BaseException:
+        session.close()
+        raise
     return session
 
 
