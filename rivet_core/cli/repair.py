@@ -58,7 +58,7 @@ def repair(
             if not json:
                 _say(out, report, execute=execute)
     if stop.event.is_set():
-        out.warn(f"interrupted by {stop.why}: the dataset is as it was")
+        out.warn(f"interrupted by {stop.why}: what was repaired before stays, all else is as it was")
         raise typer.Exit(stop.code)
     code = most_serious(report.exit_code for report in reports)
     if json:

@@ -22,6 +22,7 @@ from rivet_core.running.manifest import Current
 from rivet_core.running.publish import Dataset
 from rivet_core.running.retry import Budget, Retrier
 from rivet_core.running.slices import Slice, slices_of
+from rivet_core.running.stop import StoppedError
 from rivet_core.running.task import fingerprint_of
 from rivet_core.running.unexpected import unexpected
 
@@ -101,7 +102,9 @@ class Comparing:
         self.left_out: list[str] = []
 
     def compare(self, item: Slice) -> UnitComparison:
-        """Compare one unit."""
+        """Compare one unit. Raises `StoppedError` when a stop was requested: what was cancelled must not be asked anew."""
+        if self._stopped.is_set():
+            raise StoppedError(f"{self._spec.name}: interrupted")
         began = time.monotonic()
         try:
             return self._compare(item)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from rivet_core.errors import EXIT_INTEGRITY, EXIT_INTERNAL
+from rivet_core.errors import EXIT_INTEGRITY, EXIT_INTERNAL, SourceError
 from rivet_core.facts import UnitDigest
 from rivet_core.running.comparison import Result
 from rivet_core.running.layout import layout_of
@@ -147,6 +147,22 @@ def test_a_row_of_a_broken_csv_file_is_not_quoted(opened, shop):
     (bad,) = said(opened).bad
     assert "cannot be read" in bad.detail
     assert "private" not in bad.detail
+
+
+def test_after_a_stop_no_further_unit_is_asked_for(opened):
+    spec, dataset, session = opened
+    stopped = threading.Event()
+    asked = []
+
+    class Cancelled(Without):
+        def digest(self, spec, unit, columns):
+            asked.append(unit.index)
+            stopped.set()
+            raise SourceError("the read was cancelled", hint="run again", error_class="other")
+
+    report = reconcile(spec, dataset, Cancelled(session), stopped)
+    assert asked == [0]
+    assert (report.result, report.run_id, report.bad) == (Result.UNKNOWN, "", ())
 
 
 def test_a_column_that_is_gone_is_unknown_and_a_new_one_is_none_of_its_business(opened, shop):
