@@ -30,8 +30,7 @@ AGAIN = "make a new one with rivet plan -o"
 
 def canonical(value: object) -> bytes:
     """Return the canonical JSON bytes of a value made of JSON types or of the plan's shapes."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_json)
-    return text.encode("utf-8", "surrogatepass")
+    return _ENCODER.encode(value).encode("utf-8", "surrogatepass")
 
 
 def _json(value: object) -> Any:
@@ -47,6 +46,10 @@ def _json(value: object) -> Any:
         shown = value.isoformat()
         return f"{shown[:-6]}Z" if shown.endswith("+00:00") else shown
     raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_json)
+"""One for all: a plan is encoded export by export."""
 
 
 @cache
