@@ -63,4 +63,3 @@ INERT: tuple[ForeignKey, ...] = (
 )
 
 REFUSED_NOTES: dict[tuple[str, str], str] = {(key.section, key.name): key.note for key in REFUSED}
-INERT_NOTES: dict[tuple[str, str], str] = {(key.section, key.name): key.note for key in INERT}

@@ -120,11 +120,6 @@ class Judgement:
         """Expected work in bytes; a stand-in when nothing is known."""
         return self.work.bytes
 
-    @property
-    def work_seconds(self) -> int:
-        """Expected seconds at the reference rate."""
-        return self.work.seconds
-
 
 def judge_export(facts: ExportFacts, rules: Sequence[OwnedRule], settings: JudgeSettings) -> Judgement:
     """Return the judgement of one export.

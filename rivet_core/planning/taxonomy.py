@@ -196,7 +196,6 @@ _ENTRIES: tuple[Entry, ...] = (
 TAXONOMY: MappingProxyType[str, Entry] = MappingProxyType({entry.code: entry for entry in _ENTRIES})
 """Code -> row, in the order of the codes."""
 
-CURSOR_CODES = tuple(code for code in TAXONOMY if "RV301" <= code <= "RV309")
 SIZE_BASES = ("RV101", "RV107", "RV105", "RV102", "RV103", "RV801")
 """The hierarchy of work by kind of signal, the most telling first."""
 

@@ -30,13 +30,11 @@ class _Running:
     started: float
     rows: int = 0
     bytes: int = 0
-    parts: int = 0
-    overdue: bool = False
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What both views keep of a campaign."""
+    """What the view keeps of a campaign."""
 
     plan: Plan
     running: dict[str, _Running] = field(default_factory=dict)
@@ -54,7 +52,6 @@ class _Tally:
         elif event.kind == "progress" and event.export in self.running:
             state = self.running[event.export]
             state.rows, state.bytes = number(data.get("rows")), number(data.get("bytes"))
-            state.parts = number(data.get("parts"))
         elif event.kind in ENDS:
             self.running.pop(event.export, None)
             self.done += event.kind == "export_finished"

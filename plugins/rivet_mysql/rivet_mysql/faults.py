@@ -84,8 +84,3 @@ def _told(error: BaseException) -> tuple[int, str, str]:
     if any(word in text for word in ("IO error", "IoError", "CodecError", "DriverError")):
         return 2013, text, ""
     return 0, text, ""
-
-
-def errno_of(error: BaseException) -> int:
-    """Return the server's error number, 0 when there is none."""
-    return _told(error)[0]

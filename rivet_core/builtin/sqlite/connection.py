@@ -78,11 +78,6 @@ class Connection:
         """Whether `interrupt` was called since `reset`."""
         return self._cancelled
 
-    @property
-    def timed_out(self) -> bool:
-        """Whether the statement ran into its limit."""
-        return time.monotonic() > self._deadline
-
     def interrupt(self) -> None:
         """Stop what runs on this connection; may be called from any thread."""
         self._cancelled = True
