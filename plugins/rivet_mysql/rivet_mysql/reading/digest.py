@@ -49,7 +49,12 @@ def digest_sql(spec: ReadSpec, unit: Unit, facts: TableFacts, columns: Sequence[
     """Return the statement, and the columns that have no canonical text. Raises `ConfigError` for a column that is gone."""
     chosen = chosen_columns(replace(spec, columns=tuple(columns)), facts)
     texts = {column.name: canonical_sql(column) for column in chosen}
-    fields = ", ".join(f"IFNULL(CONCAT(LENGTH({sql}), ':', {sql}), '-')" for sql in texts.values() if sql)
+    # A text that is too long for the server is NULL too: it must not pass for a value that is.
+    fields = ", ".join(
+        f"IF({_value(column)} IS NULL, '-', CONCAT(LENGTH({sql}), ':', {sql}))"
+        for column in chosen
+        if (sql := texts[column.name])
+    )
     row = f"CONCAT({fields})" if fields else "''"
     positions: tuple[Position, ...] = ()
     if unit.kind is UnitKind.CURSOR:
@@ -65,8 +70,7 @@ def digest_sql(spec: ReadSpec, unit: Unit, facts: TableFacts, columns: Sequence[
 def canonical_sql(column: Column) -> str:
     """Return the SQL of a column's canonical text, in utf8mb4; empty when it has none."""
     how, final = column.how, column.final
-    plain = f"{ALIAS}.{MYSQL.quote(column.name)}"
-    value = (how.expression or "{}").replace("{}", plain)
+    plain, value = f"{ALIAS}.{MYSQL.quote(column.name)}", _value(column)
     if isinstance(final, pa.BaseExtensionType) or (column.overridden and not pa.types.is_string(final)):
         return _number(plain, final) if how.kind in _NUMBERS else ""
     if pa.types.is_string(final):
@@ -82,6 +86,11 @@ def canonical_sql(column: Column) -> str:
     if pa.types.is_binary(final):
         return f"LOWER(HEX({value}))"
     return _number(plain if pa.types.is_decimal(final) else value, final)
+
+
+def _value(column: Column) -> str:
+    """Return the SQL of what is read of a column: NULL for what a policy replaces."""
+    return (column.how.expression or "{}").replace("{}", f"{ALIAS}.{MYSQL.quote(column.name)}")
 
 
 def _number(value: str, final: pa.DataType) -> str:
