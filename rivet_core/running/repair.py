@@ -6,6 +6,7 @@ The new parts lie beside the old ones under names of their own, and a new manife
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -90,7 +91,8 @@ def repair(
     stop.check()
     before_commit()
     dataset.amend(current, tag, {member: (manifest_key(dataset, m), m) for member, m in made.items()})
-    _sweep(dataset, made)
+    with contextlib.suppress(RivetError):  # It is committed; what stays is found by `gc`.
+        _sweep(dataset, made)
     return Repaired(units=len(report.bad), rows=sum(part.rows for part in new), bytes=sum(part.bytes for part in new))
 
 

@@ -10,12 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from rivet_core.errors import EXIT_INTEGRITY, EXIT_INTERNAL, SourceError
+from rivet_core.errors import EXIT_INTEGRITY, EXIT_INTERNAL, DestinationError, SourceError
 from rivet_core.facts import UnitDigest
 from rivet_core.running.comparison import Result
 from rivet_core.running.layout import layout_of
 from rivet_core.running.publish import Dataset
 from rivet_core.running.reconcile import reconcile
+from rivet_core.running.repair import repair
+from rivet_core.running.stop import Stop
 from rivet_core.sql.canonical import MODULUS, hash_of
 from rivet_core.stores import open_store
 
@@ -163,6 +165,28 @@ def test_after_a_stop_no_further_unit_is_asked_for(opened):
     report = reconcile(spec, dataset, Cancelled(session), stopped)
     assert asked == [0]
     assert (report.result, report.run_id, report.bad) == (Result.UNKNOWN, "", ())
+
+
+def test_a_repair_that_cannot_sweep_is_done_all_the_same(opened, shop):
+    spec, dataset, session = opened
+
+    class Stuck(type(dataset.store)):
+        def delete(self, keys):
+            raise DestinationError("cannot delete", hint="try again")
+
+    path = next((shop.root / "out/orders").rglob("*.parquet"))
+    path.unlink()
+    report = said(opened)
+    done = repair(
+        spec,
+        Dataset(Stuck(dataset.store.target), dataset.layout),
+        session,
+        report,
+        Stop(),
+        before_commit=lambda: None,
+    )
+    assert (len(report.bad), done.units) == (1, 1)
+    assert said(opened).result is Result.MATCH
 
 
 def test_a_column_that_is_gone_is_unknown_and_a_new_one_is_none_of_its_business(opened, shop):
