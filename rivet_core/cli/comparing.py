@@ -47,6 +47,7 @@ class Sources:
         self._budgets: dict[str, ConnectionBudget] = {}
         self._sharing = contextlib.ExitStack()
         self._limits: dict[str, Limits] = {}
+        self._watched: dict[str, str] = {}
         self._pressure = Pressure(self._limits, Events(lambda event: warn(str(event.data.get("message", "")))), stop)
 
     @contextlib.contextmanager
@@ -110,6 +111,9 @@ class Sources:
         from rivet_core.config import GroupConfig
         from rivet_core.running.pressure import Limits
 
+        if self._watched.get(source) == group:  # What it said when it was opened is no news.
+            return
+        self._watched[source] = group
         declared = self._chosen.config.source_groups.get(group) or GroupConfig()
         self._limits[group] = Limits(lag_seconds=declared.max_lag_seconds, lock_waits=declared.max_lock_waits)
         self._pressure.join(source, group, session, server)
