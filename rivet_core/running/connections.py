@@ -53,6 +53,7 @@ class Connections:
         self._pressure = pressure
         self._base = base
         self._sessions: dict[str, SourceSession] = {}
+        self._groups: dict[str, str] = {}
         self._stores: dict[str, Store] = {}
         self._lock = threading.Lock()
 
@@ -147,7 +148,7 @@ class Connections:
         planned = self._plan.sources[name]
         options: Mapping[str, Json] = with_secrets(planned.options, self._plan.config)
         session = self._registry.open_source(planned.type, options, base=self._base)
-        self._sessions[name] = session
+        self._sessions[name], self._groups[name] = session, tasks[0].group
         self._budget.join(name, session)
         with self._probing(name, tasks) as may:
             facts = session.probe() if may else None
@@ -155,9 +156,8 @@ class Connections:
 
     @contextlib.contextmanager
     def lend(self, source: str) -> Iterator[bool]:
-        """Hold one connection of the source's group, if one is free now; yields whether."""
-        group = self._plan.sources[source].group
-        found = self._budget.reserve(f"probe:{source}:{uuid.uuid4().hex}", group, source, 1)
+        """Hold one connection of the group that the source was opened in, if one is free now; yields whether."""
+        found = self._budget.reserve(f"probe:{source}:{uuid.uuid4().hex}", self._groups[source], source, 1)
         try:
             yield isinstance(found, Reservation)
         finally:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
+
 import pytest
 
 from rivet_core.builtin.sqlite.session import SqliteSession
@@ -49,6 +52,24 @@ def test_a_source_whose_exports_are_of_several_groups_is_opened_once_and_closed(
     assert shop.apply(plan).exit_code == 0
     assert len(opened) == 1
     assert set(closed) == set(opened)
+
+
+def test_a_pause_ends_also_where_only_exports_name_the_group(shop, monkeypatch):
+    shop.config({**EXPORT, "source_group": "aside"}, source_groups={"aside": {"max_lock_waits": 0}})
+    plan = shop.plan()
+    (source,) = plan.sources.values()
+    assert source.group not in plan.source_groups
+    waits = iter([1] * 4)  # it is asked twice when it is opened
+
+    def probe(self, asked=SqliteSession.probe):
+        return replace(asked(self), lock_waits=next(waits, 0))
+
+    monkeypatch.setattr(SqliteSession, "probe", probe)
+    codes = []
+    campaign = threading.Thread(target=lambda: codes.append(shop.apply(plan).exit_code), daemon=True)
+    campaign.start()
+    campaign.join(20)
+    assert codes == [0]
 
 
 def noting(seen, method):
