@@ -21,6 +21,8 @@ from rivet_core.running.watchdog import Act, Acts
 
 CALM_SECONDS = 5.0
 """How often a source that is being read is asked how it is; between pages, on a connection that is counted anyway."""
+LAST_LOOK_SECONDS = 5.0
+"""How long the end of a campaign waits for a source that is just being asked; a dead server may never answer."""
 AGAIN_SECONDS = 1.0
 """How often one over its limit is asked again. One answer holds back what would begin, a second one makes it a pause."""
 
@@ -166,7 +168,7 @@ class Pressure:
             yield
         finally:
             over.set()
-            thread.join()
+            thread.join(LAST_LOOK_SECONDS)
 
     def _due(self, found: _Source) -> bool:
         return time.monotonic() - found.looked >= (self._calm if found.now is None else self._again)
