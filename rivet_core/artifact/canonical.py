@@ -6,12 +6,9 @@ without the seal itself; it finds accidents, not attackers (PA10).
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
-import os
-import tempfile
 import weakref
 from collections.abc import Iterable
 from datetime import datetime
@@ -23,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from rivet_core.artifact.bounded import read_object
 from rivet_core.artifact.model import PLAN_VERSION, Plan
+from rivet_core.artifact.placing import write_whole
 from rivet_core.errors import ConfigError, PlanRefused
 
 AGAIN = "make a new one with rivet plan -o"
@@ -107,33 +105,8 @@ def _object(pieces: dict[str, bytes]) -> list[bytes]:
 
 
 def write_plan(plan: Plan, path: Path) -> None:
-    """Write the plan atomically: a reader sees the old file or the whole new one.
-
-    A link keeps its place and its target gets the plan; a device or a pipe is written to, never replaced.
-    """
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(plan_bytes(plan))
-            return
-        path = Path(os.path.realpath(path))
-        folder = path.parent
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.writelines(_file(plan))
-                file.flush()
-                os.fsync(file.fileno())
-            # mkstemp makes 0600; a plan holds no secrets and is meant to be handed on.
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(temporary).chmod(0o666 & ~umask)
-            Path(temporary).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}", hint="choose another place with -o") from None
+    """Write the plan as `write_whole` does."""
+    write_whole(path, _file(plan))
 
 
 def looks_like_plan(path: Path) -> bool:

@@ -62,6 +62,7 @@ def apply(
     """
     from rivet_core.artifact.canonical import looks_like_plan
     from rivet_core.cli.running import finish, run_plan
+    from rivet_core.cli.targets import inputs_of_plan, refuse_inputs
     from rivet_core.running import ApplyOptions
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
@@ -77,6 +78,8 @@ def apply(
         allow_plugin_drift=allow_plugin_drift,
     )
     plan, registry = _from_plan(place, options, out) if looks_like_plan(place) else _from_config(place, options, out)
+    if summary_output is not None:
+        refuse_inputs(summary_output, {**inputs_of_plan(plan), "the plan": place})
     outcome = run_plan(plan, registry, options, out, events=events)
     finish(plan, outcome, out, summary_output=summary_output, events=events)
 

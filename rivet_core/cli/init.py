@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from dataclasses import dataclass
@@ -58,6 +57,7 @@ def init(
     Example: rivet init --source-env DATABASE_URL --schema public --exclude 'tmp_*'
     """
     from rivet_core.cli.init_source import read_source
+    from rivet_core.cli.targets import refuse_inputs
     from rivet_core.errors import ConfigError
     from rivet_core.planning.propose import Wish
     from rivet_core.plugins import load_plugins
@@ -65,6 +65,8 @@ def init(
     out = Output(machine=json or discover, verbose=verbose, quiet=quiet)
     if not discover and os.path.lexists(output) and not force:
         raise ConfigError(f"{output} is already there", hint="--force replaces it, -o FILE writes another", code="exists")
+    if not discover:
+        refuse_inputs(output, {})
     registry = load_plugins()
     registry.require_usable()
     given = read_source(source, source_env, output, registry)
@@ -171,22 +173,14 @@ def _text(found: Discovery, given: Given) -> str:
 
 def write_config(text: str, output: Path, registry: Registry, *, force: bool) -> None:
     """Check the text as a config, then put it in place whole. Raises `ConfigError` when it cannot be written there."""
+    from rivet_core.artifact.placing import write_whole
     from rivet_core.config import check_plugin_keys, load_config
     from rivet_core.errors import ConfigError
 
-    draft = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(text, encoding="utf-8")
+    def check(draft: Path) -> None:
         check_plugin_keys(load_config(draft), registry)
-        if force:
-            draft.replace(output)
-        else:
-            # A link fails where something appeared meanwhile; a rename would silently replace it.
-            os.link(draft, output)
+
+    try:
+        write_whole(output, [text.encode()], check=check, replace=force)
     except FileExistsError:
         raise ConfigError(f"{output} is already there", hint="--force replaces it", code="exists") from None
-    except OSError as error:
-        raise ConfigError(f"cannot write {output}: {error.strerror}", hint="choose another place with -o") from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()

@@ -53,8 +53,11 @@ def plan(
     from dataclasses import replace
 
     from rivet_core.artifact import write_plan
+    from rivet_core.cli.targets import inputs_of_plan, refuse_inputs
     from rivet_core.errors import EXIT_FAILED, ConfigError
 
+    if output is not None:
+        refuse_inputs(output, {"the config": config})
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     wanted = replace(request(export, waves, workers, refresh), split=split)
     if write_waves:
@@ -64,6 +67,7 @@ def plan(
     else:
         made, registry = make_plan(config, wanted, out)
     if output is not None:
+        refuse_inputs(output, inputs_of_plan(made))
         write_plan(made, output)
         out.note(f"plan written to {output}")
     _print(made, "json" if json else format_, registry, out)

@@ -27,10 +27,13 @@ def run(
     """
     from rivet_core.cli.plan import make_plan, request
     from rivet_core.cli.running import finish, run_plan
+    from rivet_core.cli.targets import inputs_of_plan, refuse_inputs
     from rivet_core.running import ApplyOptions
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     plan, registry = make_plan(config, request(export), out)
+    if summary_output is not None:
+        refuse_inputs(summary_output, inputs_of_plan(plan))
     options = ApplyOptions(
         exports=tuple(export or ()),
         pool=pool,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rivet_core.cli.output import Output, colours, json_text, width
-from rivet_core.errors import EXIT_BROKEN_PIPE, ConfigError, most_serious
+from rivet_core.errors import EXIT_BROKEN_PIPE, most_serious
 
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
@@ -78,6 +78,7 @@ def finish(
 
     Where stdout is a stream of `events` the summary for people goes to stderr.
     """
+    from rivet_core.artifact.placing import write_whole
     from rivet_core.cli.boundary import show_error
     from rivet_core.cli.plan import report_unplannable
     from rivet_core.errors import EXIT_FAILED, RivetError
@@ -96,10 +97,8 @@ def finish(
     code = outcome.exit_code if outcome.interrupted else code
     summary = {**summary, "unplannable": unplannable, "exit_code": code}
     if summary_output is not None:
-        try:
-            summary_output.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"cannot write {summary_output}: {error.strerror}", hint="choose another file") from None
+        text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
+        write_whole(summary_output, [text.encode("utf-8", "surrogatepass")], hint="choose another file")
     if out.machine:
         out.json(summary)
     else:

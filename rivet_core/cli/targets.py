@@ -1,0 +1,78 @@
+"""What a command writes is never what it reads: one check for every option that names a file to write."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rivet_core.errors import ConfigError, RivetError
+
+if TYPE_CHECKING:
+    from rivet_core.artifact import Plan
+    from rivet_core.config import CampaignConfig
+
+_SQLITE = "sqlite:///"
+_BESIDE = ("", "-wal", "-shm", "-journal")
+_MAGIC = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
+"""How a database, its write-ahead log and its rollback journal begin."""
+
+
+def refuse_inputs(target: Path, inputs: Mapping[str, Path]) -> None:
+    """Raise `ConfigError` when `target` is one of `inputs` (what it is, where it is) or any SQLite database, by whatever link.
+
+    A device or a pipe is nobody's input.
+    """
+    found = next((what for what, path in inputs.items() if _same(target, path)), None)
+    if found is None and _is_database(target):
+        found = "an SQLite database"
+    if found is not None:
+        raise ConfigError(f"{target} is {found}, which would be overwritten", hint="name another file to write", code="usage")
+
+
+def inputs_of_plan(plan: Plan) -> dict[str, Path]:
+    """Return what a plan was made from and runs with: the config, and the files of the state."""
+    config = Path(plan.config.path)
+    return {"the config": config, **_state_files(plan.state.url, config.parent)}
+
+
+def inputs_of_config(config: CampaignConfig) -> dict[str, Path]:
+    """Return the config and the files of its state."""
+    return {"the config": config.path, **_state_files(config.state_url, config.base)}
+
+
+def sqlite_file(url: object, base: Path) -> Path | None:
+    """Return the file that an SQLite URL names, references in it resolved; `None` for any other."""
+    from rivet_core.references import resolve_text
+
+    found = ""
+    with contextlib.suppress(RivetError):  # What does not resolve is told by whoever opens it.
+        found = resolve_text(url, base=base) if isinstance(url, str) else ""
+    return base / found.removeprefix(_SQLITE).partition("?")[0] if found.startswith(_SQLITE) else None
+
+
+def _state_files(url: object, base: Path) -> dict[str, Path]:
+    file = sqlite_file(url, base)
+    if file is None:
+        return {}
+    return {f"the state database{f' ({ending[1:]})' if ending else ''}": Path(f"{file}{ending}") for ending in _BESIDE}
+
+
+def _same(target: Path, other: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        if target.exists() and not target.is_file():
+            return False
+        return os.path.realpath(target) == os.path.realpath(other) or (other.exists() and target.samefile(other))
+    return False
+
+
+def _is_database(target: Path) -> bool:
+    try:
+        if not target.is_file():
+            return False
+        with target.open("rb") as file:
+            return file.read(16).startswith(_MAGIC)
+    except (OSError, ValueError):
+        return False
