@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.options import (
+    DEFAULT_CONFIG,
+    YEAR_MINUTES,
+    ConfigOption,
+    ExportsOption,
+    JsonOption,
+    QuietOption,
+    VerboseOption,
+    a_number,
+)
 from rivet_core.cli.output import Output
 from rivet_core.facts import MAX_WORKERS
 
@@ -23,12 +32,25 @@ PoolOption = Annotated[
 PolicyOption = Annotated[str | None, typer.Option("--policy", help="The scheduling policy, by name.", metavar="NAME")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Read only what an interrupted run left undone.")]
 LockOption = Annotated[
-    float, typer.Option("--lock-wait", min=0.0, help="Wait so long for another run of the same export.", metavar="SECONDS")
+    float,
+    typer.Option(
+        "--lock-wait",
+        min=0.0,
+        max=YEAR_MINUTES * 60.0,
+        callback=a_number,
+        help="Wait so long for another run of the same export.",
+        metavar="SECONDS",
+    ),
 ]
 StallOption = Annotated[
     float,
     typer.Option(
-        "--stall-after", min=0.0, help="Say who waits for what after so long without rows, 0: never.", metavar="MINUTES"
+        "--stall-after",
+        min=0.0,
+        max=YEAR_MINUTES,
+        callback=a_number,
+        help="Say who waits for what after so long without rows, 0: never.",
+        metavar="MINUTES",
     ),
 ]
 SummaryOption = Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.options import DEFAULT_CONFIG, MAX_LISTED, ConfigOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
 
 
@@ -14,7 +14,9 @@ def journal(
     config: ConfigOption = DEFAULT_CONFIG,
     export: Annotated[str | None, typer.Option("-e", "--export", help="Only this export.", metavar="NAME")] = None,
     plan: Annotated[str | None, typer.Option("--plan-id", help="Only the campaign of this plan.", metavar="ID")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many entries, the newest.", metavar="N")] = 100,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MAX_LISTED, help="At most so many entries, the newest.", metavar="N")
+    ] = 100,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,

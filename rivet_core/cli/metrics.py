@@ -6,14 +6,24 @@ from typing import Annotated
 
 import typer
 
-from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.options import (
+    DEFAULT_CONFIG,
+    MAX_LISTED,
+    ConfigOption,
+    ExportsOption,
+    JsonOption,
+    QuietOption,
+    VerboseOption,
+)
 from rivet_core.cli.output import Output, width
 
 
 def metrics(
     config: ConfigOption = DEFAULT_CONFIG,
     export: ExportsOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many runs, the newest.", metavar="N")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MAX_LISTED, help="At most so many runs, the newest.", metavar="N")
+    ] = 50,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,

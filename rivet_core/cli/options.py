@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -15,4 +16,17 @@ ExportsOption = Annotated[
     list[str] | None, typer.Option("-e", "--export", help="Only this export; may be repeated.", metavar="NAME")
 ]
 
+MAX_LISTED = 1_000_000
+"""What `--limit` ends at."""
+
+YEAR_MINUTES = 365 * 24 * 60
+"""What durations end at: nobody waits longer, and a clock takes it."""
+
 DEFAULT_CONFIG = Path("rivet.yaml")
+
+
+def a_number(value: float) -> float:
+    """Check an option's number where a range does not: `nan` is in every range. For `callback=`."""
+    if math.isnan(value):
+        raise typer.BadParameter("nan is not a number")
+    return value

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rivet_core.cli import state_change
-from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.options import (
+    DEFAULT_CONFIG,
+    MAX_LISTED,
+    ConfigOption,
+    ExportsOption,
+    JsonOption,
+    QuietOption,
+    VerboseOption,
+)
 from rivet_core.cli.output import Output, width
 
 if TYPE_CHECKING:
@@ -68,7 +76,9 @@ def progression(
 def runs(
     config: ConfigOption = DEFAULT_CONFIG,
     export: ExportsOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many runs of each export.", metavar="N")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MAX_LISTED, help="At most so many runs of each export.", metavar="N")
+    ] = 20,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,

@@ -13,6 +13,12 @@ _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DEADLINE = re.compile(r"(\d\d):(\d\d)(Z|[+-]\d\d:\d\d)?\Z", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d\Z", re.ASCII)
 
+MAX_SPAN = 36_500 * 86_400
+"""A hundred years: what calendars, clocks and servers take."""
+
+MAX_SIZE = 1 << 60
+"""An exbibyte: larger than any disk, and a number that every format holds."""
+
 SPAN_WORDS = "a span of time such as 90s, 10m, 1h or 2d, or a number of seconds"
 SIZE_WORDS = "a size such as 256MB or 1GB (1 MB is 1024 x 1024 bytes), or a number of bytes"
 DEADLINE_WORDS = 'a time of day such as "06:00" (UTC) or "06:00+02:00"'
@@ -21,22 +27,30 @@ DATE_WORDS = "a date such as 2027-01-31"
 
 def read_span(value: object) -> float:
     """Return seconds. Raises `ValueError` saying what was expected."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
-        return float(value)
-    if isinstance(value, str) and _SPAN.match(value):
-        return sum(float(number) * _SECONDS[unit] for number, unit in _SPAN_PART.findall(value))
-    raise ValueError(f"must be {SPAN_WORDS}")
+    found: float = -1
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        found = value
+    elif isinstance(value, str) and _SPAN.match(value):
+        found = sum(float(number) * _SECONDS[unit] for number, unit in _SPAN_PART.findall(value))
+    if found > MAX_SPAN:
+        raise ValueError("must be at most 36500d")
+    if not found >= 0:
+        raise ValueError(f"must be {SPAN_WORDS}")
+    return float(found)
 
 
 def read_size(value: object) -> int:
     """Return bytes, at least 1. Units count in 1024s, with or without an `i`. Raises `ValueError`."""
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    if isinstance(value, str) and (match := _SIZE.match(value.strip())):
-        size = int(float(match[1]) * _FACTORS[match[2].lower()])
-        if size > 0:
-            return size
-    raise ValueError(f"must be {SIZE_WORDS}")
+    size: float = 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        size = value
+    elif isinstance(value, str) and (match := _SIZE.match(value.strip())):
+        size = float(match[1]) * _FACTORS[match[2].lower()]
+    if size > MAX_SIZE:
+        raise ValueError(f"must be at most {MAX_SIZE >> 40}TB")
+    if size < 1:
+        raise ValueError(f"must be {SIZE_WORDS}")
+    return int(size)
 
 
 def read_deadline(value: object) -> str:

@@ -9,15 +9,23 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from rivet_core.api import PLUGIN_CODE
-from rivet_core.config.quantities import read_date, read_deadline, read_size, read_span
+from rivet_core.config.quantities import MAX_SIZE, MAX_SPAN, read_date, read_deadline, read_size, read_span
 from rivet_core.stores import segment
 
 MAX_NAME_BYTES = 200
 MAX_POINTS = 40
 
-_SPAN_SCHEMA = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^(\d+(\.\d+)?(ms|[smhd]))+$"}]}
+_SPAN_SCHEMA = {
+    "anyOf": [
+        {"type": "number", "minimum": 0, "maximum": MAX_SPAN},
+        {"type": "string", "pattern": r"^(\d+(\.\d+)?(ms|[smhd]))+$"},
+    ]
+}
 _SIZE_SCHEMA = {
-    "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": r"^\d+(\.\d+)?\s*[kKmMgGtT]?(i?[bB])?$"}]
+    "anyOf": [
+        {"type": "integer", "minimum": 1, "maximum": MAX_SIZE},
+        {"type": "string", "pattern": r"^\d+(\.\d+)?\s*[kKmMgGtT]?(i?[bB])?$"},
+    ]
 }
 _NAMES_SCHEMA = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
 _ANY_CODE = rf"RV\d{{3}}|{PLUGIN_CODE}"
@@ -195,6 +203,7 @@ Code = Annotated[str, BeforeValidator(read_code), WithJsonSchema({"type": "strin
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 NotNegative = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, le=2_147_483, allow_inf_nan=False)]
+"""As many as a server takes as a timeout: PostgreSQL counts milliseconds in 32 bits."""
 Anything = Any
 Grant = Literal["base", "gate"]

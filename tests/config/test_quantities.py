@@ -29,11 +29,23 @@ def test_spans(value: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["", "10", "m", "10 m", "10x", "-1s", -1, True, None, "12:30:00", "1H", float("inf"), float("nan"), [], "1h 30m"]
+    "value", ["", "10", "m", "10 m", "10x", "-1s", -1, True, None, "12:30:00", "1H", float("nan"), [], "1h 30m"]
 )
 def test_no_spans(value: object) -> None:
     with pytest.raises(ValueError, match="span of time"):
         read_span(value)
+
+
+@pytest.mark.parametrize("value", [float("inf"), 1e300, 10**400, "36501d", "9" * 400 + "s", 36_500 * 86_400 + 1])
+def test_spans_end_where_clocks_do(value: object) -> None:
+    with pytest.raises(ValueError, match="at most 36500d"):
+        read_span(value)
+
+
+@pytest.mark.parametrize("value", [10**400, "9" * 400 + "T", (1 << 60) + 1])
+def test_sizes_end(value: object) -> None:
+    with pytest.raises(ValueError, match="at most 1048576TB"):
+        read_size(value)
 
 
 @pytest.mark.parametrize(
