@@ -9,7 +9,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
-from rivet_core.facts import MAX_WORKERS
+from rivet_core.facts import MAX_WAVES, MAX_WORKERS
 
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
@@ -82,10 +82,13 @@ def request(
     from rivet_core.errors import ConfigError
     from rivet_core.planning.request import PlanRequest
 
-    number = int(waves) if waves is not None and waves.isdecimal() else None
-    if waves is not None and waves != "auto" and not number:
-        raise ConfigError(f"--waves takes a number from 1 or auto, not {waves}", hint="for example --waves 4", code="usage")
-    return PlanRequest(exports=tuple(exports or ()), waves=number, auto_waves=waves == "auto", workers=workers, refresh=refresh)
+    number = int(waves) if waves is not None and waves.isdecimal() and len(waves) < 5 else 0
+    if waves is not None and waves != "auto" and not 1 <= number <= MAX_WAVES:
+        what = f"--waves takes a number from 1 to {MAX_WAVES}, or auto, not {waves[:40]}"
+        raise ConfigError(what, hint="for example --waves 4", code="usage")
+    return PlanRequest(
+        exports=tuple(exports or ()), waves=number or None, auto_waves=waves == "auto", workers=workers, refresh=refresh
+    )
 
 
 def make_plan(path: Path, wanted: PlanRequest, out: Output) -> tuple[Plan, Registry]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from rivet_core.api import PLUGIN_CODE
 from rivet_core.config.quantities import MAX_SIZE, MAX_SPAN, read_date, read_deadline, read_size, read_span
+from rivet_core.facts import MAX_WAVES
 from rivet_core.stores import segment
 
 MAX_NAME_BYTES = 200
@@ -117,9 +118,9 @@ def read_waves(value: object) -> int | str:
     """Return the asked number of waves, or `auto`. Raises `ValueError`."""
     if value == "auto":
         return "auto"
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1000:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_WAVES:
         return value
-    raise ValueError("must be a number from 1 to 1000, or auto")
+    raise ValueError(f"must be a number from 1 to {MAX_WAVES}, or auto")
 
 
 def read_rule(value: object) -> int | None:
@@ -180,7 +181,7 @@ Day = Annotated[date, BeforeValidator(read_date), WithJsonSchema({"type": "strin
 Waves = Annotated[
     int | str,
     BeforeValidator(read_waves),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 1000}, {"const": "auto"}]}),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_WAVES}, {"const": "auto"}]}),
 ]
 Rule = Annotated[
     int | None,

@@ -23,11 +23,12 @@ from rivet_core.facts.evidence import Basis, Evidence, Json
 from rivet_core.facts.export import DestinationRef, ExportSpec, Mode, NullCursor, Tier, Tuning, ValueSpec
 from rivet_core.facts.history import RunFact
 from rivet_core.facts.judgement import DeltaFacts, ExportFacts
-from rivet_core.facts.pool import MAX_WORKERS, Capacities, GroupCapacity, Job, PoolState
+from rivet_core.facts.pool import MAX_WAVES, MAX_WORKERS, Capacities, GroupCapacity, Job, PoolState
 from rivet_core.facts.reading import ReadSpec, Unit, UnitDigest, UnitKind, connections_of
 from rivet_core.facts.reason import Dimension, Reason, ReasonKind
 
 __all__ = [
+    "MAX_WAVES",
     "MAX_WORKERS",
     "Basis",
     "CampaignExport",

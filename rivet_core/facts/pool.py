@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 MAX_WORKERS = 1000
 """Each is a thread, and mostly a connection: a larger number is a slip of the finger."""
 
+MAX_WAVES = 1000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCapacity:

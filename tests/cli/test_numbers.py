@@ -43,3 +43,15 @@ def test_timeouts_end_where_servers_do(cli, shop, key):
     assert f"tuning.{key}" in said.err
     shop.config({**ORDERS, "tuning": {key: 2_147_483}})
     assert cli("plan").code == 0
+
+
+@pytest.mark.parametrize("waves", ["0", "-1", "1001", HUGE, "9" * 5000, "\u0664", "1.5", "many", ""])
+def test_waves_end_where_the_key_does(cli, shop, waves):
+    said = cli("plan", f"--waves={waves}")
+    if waves == "\u0664":
+        assert said.code == 0, "a digit is a digit"
+        return
+    assert said.code == 2, said
+    assert "from 1 to 1000, or auto" in said.err
+    assert len(said.err) < 400
+    assert cli("plan", "--waves=1000").code == 0
