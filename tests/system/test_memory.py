@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from rivet_core.testing.postgres_database import PostgresDatabase
 from rivet_core.testing.project import Project
 from rivet_core.testing.s3 import S3Bucket
+from tests.system.resident import peak_bytes
 
 MIB = 1 << 20
 ROWS = 32
@@ -41,19 +39,6 @@ def wide(postgres: PostgresDatabase, rivet: Project) -> Project:
     return rivet
 
 
-def resident(project: Project, *arguments: str) -> int:
-    """Run a command and return the largest resident size of its process, as the kernel counts it, in bytes."""
-    command = [sys.executable, "-m", "rivet_core.cli", *arguments]
-    with (project.path / "printed").open("wb") as printed:
-        process = subprocess.Popen(
-            command, cwd=project.path, env={**os.environ, **project.environ}, stdout=printed, stderr=subprocess.STDOUT
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, (project.path / "printed").read_text()
-    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
 def figure(text: str, pattern: str) -> float:
     found = re.search(pattern + r" +([0-9.]+) (MiB|GiB) at most", text)
     assert found, text
@@ -76,7 +61,7 @@ def stays_under_the_printed_figure(wide: Project, destination: str, exports: lis
         for name in ("a", "b")[: len(exports)]
     )
     assert explained < printed < explained + 300 * MIB, "the process and its exports"
-    used = resident(wide, "apply", "plan.json")
+    used = peak_bytes(wide, "apply", "plan.json")
     files = [file for name in ("a", "b")[: len(exports)] for file in wide.run("files", name, "--json").json()["files"]]
     assert sum(file["bytes"] for file in files) > len(exports) * ROWS * 4_900_000
     assert printed / 3 < used < printed, f"{used / MIB:.0f} MiB used, {printed / MIB:.0f} MiB printed"

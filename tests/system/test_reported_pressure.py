@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -20,6 +16,7 @@ from rivet_core.testing.project import Project
 from rivet_core.testing.standby import StandbyServer
 from tests.system.campaigns import counts, dataset, wait_for, wait_until
 from tests.system.either import Shop
+from tests.system.resident import peak_bytes
 
 MIB = 1 << 20
 
@@ -133,7 +130,7 @@ def test_p04_one_region_of_wide_rows_stays_under_the_limit(any_shop: Shop) -> No
     any_shop.sql(f"INSERT INTO t {any_shop.series(100_000, 'n, ' + quoted('x' * 100))}")
     any_shop.sql(f"INSERT INTO t {any_shop.series(wide, 'n + 100000, ' + repeated(any_shop))}")
     any_shop.export(groups={"max_connections": 1})
-    used = largest(any_shop.project, "run")
+    used = peak_bytes(any_shop.project, "run")
     assert used < 512 * MIB, f"{used / MIB:.0f} MiB"
     (file,) = any_shop.project.files("out/t/run=*/*.parquet")
     assert pq.read_metadata(any_shop.project.path / file).num_rows == 100_000 + wide
@@ -141,18 +138,6 @@ def test_p04_one_region_of_wide_rows_stays_under_the_limit(any_shop: Shop) -> No
 
 def repeated(shop: Shop) -> str:
     return "repeat('x', 5000000)" if shop.kind == "postgres" else "REPEAT('x', 5000000)"
-
-
-def largest(project: Project, *arguments: str) -> int:
-    """Run a command and return the largest resident size of its process, in bytes."""
-    command = [sys.executable, "-m", "rivet_core.cli", *arguments]
-    with (project.path / "printed").open("wb") as printed:
-        environ = {**os.environ, **project.environ}
-        process = subprocess.Popen(command, cwd=project.path, env=environ, stdout=printed, stderr=subprocess.STDOUT)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, Path(project.path / "printed").read_text()
-    return usage.ru_maxrss * 1024
 
 
 ADDED = "ALTER TABLE t ADD COLUMN w int"

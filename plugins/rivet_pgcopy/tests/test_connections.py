@@ -95,6 +95,15 @@ def test_a_connection_that_copies_nothing_is_an_error(connection):
         CopyReader(connection.pgconn, pa.schema([]), [], 1000).next()
 
 
+@pytest.fixture
+def heeds_ctrl_c():
+    """A runner in the background of a script is started with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_gets_through_while_the_server_is_silent(session):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     began = time.monotonic()
