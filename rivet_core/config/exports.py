@@ -97,7 +97,7 @@ def resolve_export(around: Surroundings, index: int, export: ExportModel) -> Exp
         chunk_by_key=bool(chunk_key),
         partition_by=tuple(keys.get("partition_by", ())),
         meta_columns=_section(keys.get("meta_columns")),
-        quality=_section(keys.get("quality")),
+        quality=_quality(around.document, at, _section(keys.get("quality"))),
         depends_on=tuple(keys.get("depends_on", ())),
         value=_value(_section(keys.get("value"))),
         tuning=merge_tuning(
@@ -125,6 +125,15 @@ def _set_keys(section: Section) -> dict[str, Any]:
 def _section(value: Section | dict[str, Any] | None) -> dict[str, Any]:
     keys = _set_keys(value) if isinstance(value, Section) else value or {}
     return {name: list(item) if isinstance(item, list) else item for name, item in sorted(keys.items()) if item is not None}
+
+
+def _quality(document: Document, at: Location, keys: dict[str, Any]) -> dict[str, Any]:
+    low, high = keys.get("row_count_min", 0), keys.get("row_count_max")
+    if high is not None and low > high:
+        own, _ = document.find((*at, "quality"))
+        where: Location = ("defaults", "quality") if own is None else (*at, "quality")
+        raise document.error(where, f"row_count_min {low} is more than row_count_max {high}", hint="no run could pass")
+    return keys
 
 
 def _value(keys: Mapping[str, Any]) -> ValueSpec:

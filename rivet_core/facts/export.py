@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -135,3 +135,12 @@ class ExportSpec:
     depends_on: tuple[str, ...] = ()
     value: ValueSpec = field(default_factory=ValueSpec)
     tuning: Tuning = field(default_factory=Tuning)
+
+    def unread_quality(self, names: Collection[str]) -> str:
+        """Return which key of `quality` names which column that is not among `names`, the columns read; empty for none."""
+        for key in ("null_ratio_max", "unique_columns"):
+            wanted = self.quality.get(key)
+            for name in wanted if isinstance(wanted, dict | list) else ():
+                if name not in names:
+                    return f"quality.{key} names {name!r}"
+        return ""

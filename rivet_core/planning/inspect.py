@@ -13,6 +13,7 @@ from rivet_core.api import RecallingSession, SourceSession
 from rivet_core.config import GroupConfig, SourceConfig
 from rivet_core.errors import ConfigError, PluginError, RivetError, SourceError
 from rivet_core.facts import CatalogFacts, ExportSpec, InspectItem, Mark, Mode, ReadSpec, RelationKind, TableFacts, Unit
+from rivet_core.planning.outputs import columns_problem
 from rivet_core.planning.snapshots import Kept, identity_of
 from rivet_core.plugins import Registry, plugin_fault
 from rivet_core.references import resolve
@@ -240,4 +241,4 @@ def _problem(table: TableFacts | None, spec: ExportSpec) -> RivetError | None:
         return SourceError(
             table.problem or f"{item_name(spec)} does not exist", hint=table.remedy, code=f"source_{kind}", error_class=kind
         )
-    return None
+    return columns_problem(table, spec)

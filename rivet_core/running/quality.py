@@ -35,14 +35,11 @@ class Uniqueness:
     """Remembers 64-bit hashes of the values of the columns that must not repeat. Shared by the units of one export."""
 
     def __init__(self, spec: ExportSpec, schema: pa.Schema) -> None:
+        unread = spec.unread_quality(schema.names)
+        if unread:
+            raise ConfigError(f"{spec.name}: {unread}, which is not read", hint=f"columns: {', '.join(schema.names)}")
         wanted = spec.quality.get("unique_columns")
         self.columns = [str(name) for name in wanted] if isinstance(wanted, list) else []
-        for name in self.columns:
-            if name not in schema.names:
-                raise ConfigError(
-                    f"{spec.name}: quality.unique_columns names {name!r}, which is not read",
-                    hint=f"columns: {', '.join(schema.names)}",
-                )
         entries = spec.quality.get("unique_max_entries")
         self._limit = entries if isinstance(entries, int) and entries else MAX_ENTRIES
         self._seen: dict[str, set[int]] = {name: set() for name in self.columns}

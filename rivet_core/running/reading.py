@@ -79,7 +79,7 @@ class UnitReader:
         stream = self._open(unit)
         try:
             added = AddedColumns(self._task.spec, stream.schema)
-            self._agree(added.schema)
+            self._agree(added.schema, stream.schema)
             record = self._write(unit, stream, added)
         except (SourceError, DestinationError) as error:
             # What a cancelled statement says, or a store that was waited for, is the consequence; the reason is the stop.
@@ -177,13 +177,13 @@ class UnitReader:
 
         return key
 
-    def _agree(self, schema: pa.Schema) -> None:
+    def _agree(self, schema: pa.Schema, read: pa.Schema) -> None:
         """All units of a run have one schema; the first one is compared with the dataset's, before anything is written."""
         with self._lock:
             if self.schema is None:
                 now = schema_json(schema)
                 self.drift = check_drift(self._task.spec, self._before, now, shares=self._shares) if self._before else []
-                self.unique = Uniqueness(self._task.spec, schema)
+                self.unique = Uniqueness(self._task.spec, read)
                 self.schema = schema
             elif not self.schema.equals(schema):
                 raise IntegrityError(

@@ -137,3 +137,21 @@ def test_types_of_mariadb(cli: Any, mysql: Any, tmp_path: Path, monkeypatch: pyt
     assert said.data["exports"][0]["index"] == {"column": "id", "used": True}
     assert columns["e"]["fidelity"] == columns["g"]["fidelity"] == "exact"
     assert said.code == 0
+
+
+def test_columns_that_cannot_be_written_or_checked_are_errors_before_a_run(cli: Any, shop: Path) -> None:
+    exports = """
+  - {name: nameless, query: 'SELECT id AS "", body FROM notes'}
+  - {name: quality, table: notes, quality: {null_ratio_max: {nope: 0.5}}}
+"""
+    (shop / "rivet.yaml").write_text(CONFIG + exports.lstrip("\n"))
+    said = cli("check", "--json")
+    assert said.code == 2
+    messages = {name: named(said.data["exports"], name)["findings"][0]["message"] for name in ("nameless", "quality")}
+    assert messages == {
+        "nameless": "its query has a column without a name",
+        "quality": "quality.null_ratio_max names 'nope', which is not read",
+    }
+    planned = cli("plan")
+    assert planned.code == 1
+    assert "nameless cannot be planned: its query has a column without a name" in planned.err

@@ -70,6 +70,21 @@ AFTER_HEAD: list[tuple[str, str, str]] = [
     ("    depends_on: [b]\n", "6: exports[0].depends_on: there is no export named b", "exports: a"),
     ("    depends_on: [a]\n", "6: exports[0].depends_on: exports wait for each other: a -> a", "remove one"),
     ("    quality: {null_ratio_max: {a: 2}}\n", "6: exports[0].quality.null_ratio_max.a: must be at most 1", ""),
+    (
+        "    quality: {row_count_min: 5, row_count_max: 4}\n",
+        "6: exports[0].quality: row_count_min 5 is more than row_count_max 4",
+        "no run",
+    ),
+    (
+        "    quality: {row_count_min: 5}\ndefaults: {quality: {row_count_max: 4}}\n",
+        "6: exports[0].quality: row_count_min 5 is more than row_count_max 4",
+        "no run",
+    ),
+    (
+        "defaults: {quality: {row_count_max: 4, row_count_min: 5}}\n",
+        "6: defaults.quality: row_count_min 5 is more than row_count_max 4",
+        "no run",
+    ),
     ("    meta_columns: {row_hash: []}\n", "6: exports[0].meta_columns.row_hash: must not be an empty list", ""),
     ("    wave: 0\n", "6: exports[0].wave: must be at least 1", ""),
     ("    tuning: {page_seconds: 0}\n", "6: exports[0].tuning.page_seconds: must be greater than 0", ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from rivet_core.errors import IntegrityError
+from rivet_core.errors import ConfigError, IntegrityError
 from rivet_core.facts import ExportSpec
 from rivet_core.running.quality import Uniqueness, check_quality
 
@@ -64,3 +64,9 @@ def test_repeats_are_counted_over_units(units, repeated):
         else:
             unique.take(failed)
     assert unique.repeated["id"] == repeated
+
+
+@pytest.mark.parametrize("quality", [{"null_ratio_max": {"nope": 0.5}}, {"unique_columns": ["nope"]}])
+def test_a_column_that_is_not_read_is_refused(quality):
+    with pytest.raises(ConfigError, match=f"orders: quality.{next(iter(quality))} names 'nope', which is not read"):
+        Uniqueness(ExportSpec(name="orders", source="shop", table="orders", quality=quality), SCHEMA)
