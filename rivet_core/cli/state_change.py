@@ -147,6 +147,8 @@ def rebuild(
                     before = state.cursor(spec.name)
                     added = state.restore(spec.name, found.runs, found.cursor)
             except RivetError as error:
+                if error.code == "state_damaged":
+                    raise
                 codes.append(error.exit_code or EXIT_FAILED)
                 done.append({"export": spec.name, "error": {"code": error.code, "message": error.message, "hint": error.hint}})
                 out.warn(f"{spec.name}: left as it was: {error.message}")

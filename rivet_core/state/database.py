@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from rivet_core.errors import InternalError, RivetError
+from rivet_core.state.damage import damage
 
 
 class Database:
@@ -32,8 +33,8 @@ class Database:
             else:
                 with self._engine.connect() as connection:
                     yield connection
-        except SQLAlchemyError as error:
-            raise _failed("read", error) from error
+        except (SQLAlchemyError, ValueError) as error:
+            raise self._failed("read", error) from error
 
     @contextlib.contextmanager
     def writing(self, *, busy: float | None = None) -> Iterator[Connection]:
@@ -50,24 +51,26 @@ class Database:
             with queue, self._engine.connect().execution_options(**options) as connection, connection.begin():
                 yield connection
         except SQLAlchemyError as error:
-            raise _failed("write", error) from error
+            raise self._failed("write", error) from error
 
     def close(self) -> None:
         """Give the connections back."""
         self._engine.dispose()
+
+    def _failed(self, what: str, error: Exception) -> RivetError:
+        found = damage(error, f"cannot {what} the state", engine=self._engine.dialect.name)
+        if found is not None:
+            return found
+        cause = getattr(error, "orig", None) or error
+        detail = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
+        return RivetError(
+            f"cannot {what} the state: {detail}",
+            hint="check the disk and the rights of the state database, then run with --resume",
+            code="state_failed",
+        )
 
 
 def put(connection: Connection, target: Table, **values: Any) -> None:
     """Insert a row, replacing the one with the same primary key. Portable: a delete and an insert in one transaction."""
     connection.execute(delete(target).where(*(column == values[column.name] for column in target.primary_key)))
     connection.execute(insert(target).values(**values))
-
-
-def _failed(what: str, error: SQLAlchemyError) -> RivetError:
-    cause = getattr(error, "orig", None) or error
-    detail = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
-    return RivetError(
-        f"cannot {what} the state: {detail}",
-        hint="check the disk and the rights of the state database, then run with --resume",
-        code="state_failed",
-    )

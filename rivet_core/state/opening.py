@@ -12,6 +12,7 @@ from sqlalchemy.pool import StaticPool
 
 from rivet_core.errors import ConfigError, RivetError
 from rivet_core.references import find_inline_credentials
+from rivet_core.state.damage import damage
 from rivet_core.state.image import copy_file, copy_server, in_memory
 from rivet_core.state.models import SCHEMA_VERSION
 from rivet_core.state.schema import create, migrate, settle, version_of
@@ -156,6 +157,9 @@ def _begin(connection: Connection) -> None:
 
 
 def _cannot_open(place: URL, error: Exception) -> RivetError:
+    found = damage(error, f"cannot open the state at {shown(place)}", engine=place.get_backend_name())
+    if found is not None:
+        return found
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     if isinstance(error, NoSuchModuleError | ImportError):
         hint = f"install the driver of {place.drivername}"

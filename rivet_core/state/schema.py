@@ -11,6 +11,7 @@ import threading
 from sqlalchemy import Connection, Engine, insert, inspect, select, text, update
 
 from rivet_core.errors import ConfigError
+from rivet_core.state.damage import damaged
 from rivet_core.state.models import METADATA, REVISION, SCHEMA, SCHEMA_VERSION, revision
 
 _LOCK = 0x7269766574
@@ -38,16 +39,29 @@ def settle(engine: Engine, place: str) -> None:
 
 
 def version_of(connection: Connection, place: str) -> int | None:
-    """Return the version of the schema, `None` where there is none. Raises `ConfigError` for one that is newer than known."""
-    if not inspect(connection).has_table(SCHEMA.name):
+    """Return the version of the schema, `None` where there is none.
+
+    Raises `ConfigError` for one that is newer than known, and for a file that lacks some of its tables.
+    """
+    looked, file = inspect(connection), connection.dialect.name == "sqlite"
+    # For a file one statement tells all names; a server is asked for one, in its own way to find a table.
+    names = {*looked.get_table_names()} if file else {SCHEMA.name} if looked.has_table(SCHEMA.name) else set()
+    ours = {*METADATA.tables} - {REVISION.name}
+    if SCHEMA.name not in names:
+        if names & ours:
+            raise damaged(f"the state at {place} has no table {SCHEMA.name}")
         return None
-    version = connection.execute(select(SCHEMA.c.version)).scalar()
-    if version is not None and version > SCHEMA_VERSION:
+    version: int | None = connection.execute(select(SCHEMA.c.version)).scalar()
+    if version is None:
+        raise damaged(f"the state at {place} does not say of which version it is")
+    if version > SCHEMA_VERSION:
         raise ConfigError(
             f"the state at {place} is of a newer Rivet (schema {version}, known: {SCHEMA_VERSION})",
             hint="upgrade Rivet, or point state.url elsewhere",
             code="state_newer",
         )
+    if file and version == SCHEMA_VERSION and ours - names:
+        raise damaged(f"the state at {place} has no table {min(ours - names)}")
     return version
 
 

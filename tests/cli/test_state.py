@@ -168,3 +168,68 @@ def test_a_required_reconcile_is_due_until_it_comes_out_well(cli, shop):
     assert due(), "each run makes it due"
     assert cli("reconcile", "-q").code == 0
     assert not due()
+
+
+def spoil(shop, how):
+    file = shop.root / ".rivet/state.db"
+    for beside in (shop.root / ".rivet").glob("state.db-*"):
+        beside.unlink()
+    if how == "text":
+        file.write_text("this was a database once\n" * 400)
+    elif how == "half":
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    elif how == "pages":
+        data = bytearray(file.read_bytes())
+        data[4096:] = b"\xa5" * (len(data) - 4096)
+        file.write_bytes(data)
+    else:
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute(how)
+            connection.commit()
+
+
+DAMAGE = [
+    "text",
+    "half",
+    "pages",
+    "DELETE FROM rivet_schema",
+    *(f"DROP TABLE {name}" for name in ("rivet_cursor", "rivet_part", "rivet_schema", "rivet_event", "rivet_lease")),
+]
+COMMANDS = [
+    ("state", "show"),
+    ("state", "rebuild"),
+    ("state", "reset", "-e", "orders"),
+    ("journal",),
+    ("metrics",),
+    ("plan",),
+    ("run",),
+    ("gc",),
+]
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_state_is_said_with_its_cure(cli, shop, how):
+    spoil(shop, how)
+    for command in COMMANDS:
+        said = cli(*command)
+        assert said.code == 2, (command, said)
+        assert "damaged" in said.err, (command, said.err)
+        assert "hint: move the file that state.url names away" in said.err
+        assert "rivet state rebuild" in said.err
+    for file in (shop.root / ".rivet").glob("state.db*"):
+        file.rename(file.with_name(f"kept-{file.name}"))
+    assert cli("state", "rebuild", "-q").code == 0
+    assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
+    assert cli("run", "-q").code == 0
+    assert rows(cli, "orders") == 50
+
+
+def test_a_value_that_nobody_wrote_is_damage(cli, shop):
+    spoil(shop, "UPDATE rivet_cursor SET marks = '{not json'")
+    for command in COMMANDS:
+        said = cli(*command)
+        assert said.code in (0, 2), (command, said)
+        if said.code:
+            assert "damaged" in said.err
+            assert "rivet state rebuild" in said.err
+    assert cli("state", "show").code == 2
