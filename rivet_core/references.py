@@ -90,6 +90,8 @@ def locate_state(url: str, base: Path) -> str:
     path = rest.removeprefix("/")
     if not rest.startswith("/") or not path or path == ":memory:":
         raise ConfigError("names no file", hint="write sqlite:///.rivet/state.db, with three slashes")
+    if "?" in path:
+        raise ConfigError("takes no parameters for an SQLite file", hint="leave out what begins with `?`")
     return f"sqlite:///{os.path.abspath(base / path)}"  # noqa: PTH100
 
 

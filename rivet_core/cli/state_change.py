@@ -97,13 +97,24 @@ def copy(
     Example: rivet state copy '${env:STATE_URL}'
     """
     from rivet_core.cli.datasets import choose
-    from rivet_core.references import resolve_text
-    from rivet_core.state import open_state
+    from rivet_core.cli.targets import inputs_of_config, refuse_same, sqlite_file
+    from rivet_core.errors import ConfigError
+    from rivet_core.references import locate_state, resolve_text
+    from rivet_core.state import open_state, state_exists
+    from rivet_core.state.opening import refuse_foreign
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     chosen = choose(config, None)
     base = chosen.config.base
-    url = resolve_text(target, base=base)
+    try:
+        url = locate_state(resolve_text(target, base=base), base)
+    except ConfigError as error:
+        raise ConfigError(f"the URL of the new state: {error.message}", hint=error.hint, code="state_url") from None
+    if file := sqlite_file(url, base):
+        refuse_same(file, inputs_of_config(chosen.config))
+        refuse_foreign(file)
+    if not state_exists(chosen.state_url(), base=base):
+        raise ConfigError("there is no state to copy", hint="check state.url; the first run makes one", code="no_state")
     with chosen.open_state() as source, contextlib.ExitStack() as stack:
         for spec in chosen.specs:
             stack.enter_context(_held(source, spec.name))

@@ -25,11 +25,20 @@ def refuse_inputs(target: Path, inputs: Mapping[str, Path]) -> None:
 
     A device or a pipe is nobody's input.
     """
-    found = next((what for what, path in inputs.items() if _same(target, path)), None)
-    if found is None and _is_database(target):
-        found = "an SQLite database"
-    if found is not None:
-        raise ConfigError(f"{target} is {found}, which would be overwritten", hint="name another file to write", code="usage")
+    refuse_same(target, inputs)
+    if _is_database(target):
+        raise _overwritten(target, "an SQLite database")
+
+
+def refuse_same(target: Path, inputs: Mapping[str, Path]) -> None:
+    """Raise `ConfigError` when `target` is one of `inputs`, by whatever link."""
+    for what, path in inputs.items():
+        if _same(target, path):
+            raise _overwritten(target, what)
+
+
+def _overwritten(target: Path, what: str) -> ConfigError:
+    return ConfigError(f"{target} is {what}, which would be overwritten", hint="name another file to write", code="usage")
 
 
 def inputs_of_plan(plan: Plan) -> dict[str, Path]:

@@ -108,4 +108,4 @@ class ExportWork:
         """Slots come free by themselves; an export that another run holds is waited for only as long as asked."""
         self._context.stop.check()
         if not found.slots and time.monotonic() >= until:
-            raise busy(name, found.holder)
+            raise busy(name, found.holder, hint="wait for it, or give --lock-wait SECONDS")

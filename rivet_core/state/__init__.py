@@ -13,7 +13,7 @@ from rivet_core.state.records import Event, Metric, PartRecord, Progress, Resuma
 
 if TYPE_CHECKING:
     from rivet_core.state.leases import Lease, Refusal, Slots, busy
-    from rivet_core.state.opening import open_state, read_state
+    from rivet_core.state.opening import open_state, read_state, state_exists
     from rivet_core.state.store import StateStore
     from rivet_core.state.transfer import PastRun
 
@@ -35,6 +35,7 @@ __all__ = [
     "open_state",
     "read_state",
     "source_fingerprint",
+    "state_exists",
 ]
 
 _WITH_SQLALCHEMY = {
@@ -46,6 +47,7 @@ _WITH_SQLALCHEMY = {
     "busy": "leases",
     "open_state": "opening",
     "read_state": "opening",
+    "state_exists": "opening",
 }
 
 

@@ -69,11 +69,11 @@ class Refusal:
     slots: bool
 
 
-def busy(name: str, holder: str) -> BusyError:
-    """Return the error of a lease that another run holds."""
+def busy(name: str, holder: str, *, hint: str = "try again when it has ended; rivet state show tells what runs") -> BusyError:
+    """Return the error of a lease that another run holds. `hint` names an option only where the command has it."""
     return BusyError(
         f"{name.removeprefix('export:')} is in use by another run: {holder}",
-        hint="wait for it, or give --lock-wait SECONDS",
+        hint=hint,
         code="lease_held",
     )
 

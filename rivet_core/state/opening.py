@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -14,7 +14,7 @@ from rivet_core.errors import ConfigError, RivetError
 from rivet_core.references import find_inline_credentials
 from rivet_core.state.damage import damage
 from rivet_core.state.image import copy_file, copy_server, in_memory
-from rivet_core.state.models import SCHEMA_VERSION
+from rivet_core.state.models import METADATA, SCHEMA_VERSION
 from rivet_core.state.schema import create, migrate, settle, version_of
 from rivet_core.state.store import StateStore
 
@@ -69,6 +69,39 @@ def read_state(url: str, *, base: Path | None = None) -> StateStore:
     except (OSError, SQLAlchemyError, sqlite3.Error, ImportError) as error:
         raise _cannot_open(place, error) from error
     return StateStore(engine, read_only=True)
+
+
+def state_exists(url: str, *, base: Path | None = None) -> bool:
+    """Whether anything was ever kept there; creates nothing. Raises `ConfigError` when it cannot be looked at."""
+    place = _place(url, base)
+    path = _file(place)
+    try:
+        if path is not None and not path.exists():
+            return False
+        engine = _engine(place) if path is None else in_memory(copy_file(path))
+        with engine.connect() as connection:
+            found = version_of(connection, shown(place))
+        engine.dispose()
+    except (OSError, SQLAlchemyError, sqlite3.Error, ImportError) as error:
+        raise _cannot_open(place, error) from error
+    return found is not None
+
+
+def refuse_foreign(path: Path) -> None:
+    """Raise `ConfigError` for an SQLite file that is something else's: a database with other tables, or no database."""
+    if not path.exists():
+        return
+    try:
+        engine = in_memory(copy_file(path))
+        names = set(inspect(engine).get_table_names())
+        engine.dispose()
+    except (OSError, SQLAlchemyError, sqlite3.Error) as error:
+        detail = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise ConfigError(f"{path} cannot become a state: {detail}", hint="name a new file", code="state_foreign") from None
+    if other := sorted(names - {*METADATA.tables}):
+        raise ConfigError(
+            f"{path} is a database of something else: it has a table {other[0]}", hint="name a new file", code="state_foreign"
+        )
 
 
 def _migrated(engine: Engine, version: int, place: str) -> Engine:

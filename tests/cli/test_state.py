@@ -64,7 +64,12 @@ def test_no_change_under_a_run(cli, shop):
     with open_state(URL, base=shop.root) as state:
         lease = state.leases.acquire("export:orders")
         for command in (("reset", "-e", "orders"), ("accept", "-e", "orders"), ("copy", "sqlite:///b.db"), ("rebuild",)):
-            assert cli("state", *command).code == 6, command
+            said = cli("state", *command)
+            assert said.code == 6, command
+            assert "--lock-wait" not in said.err, "an option that only runs have"
+        said = cli("run", "-e", "orders")
+        assert said.code == 6
+        assert "give --lock-wait SECONDS" in said.err
         state.leases.release(lease)
     assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
 
@@ -92,6 +97,44 @@ def test_a_copy_goes_on_where_the_original_stood(cli, shop):
     assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
     cli("run", "-q")
     assert rows(cli, "orders") == 50
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mysql://u@127.0.0.1:1/db", "must be `sqlite:///PATH` or `postgresql://...`"),
+        ("foo://x", "must be `sqlite:///PATH` or `postgresql://...`"),
+        ("", "must be `sqlite:///PATH` or `postgresql://...`"),
+        ("${env:NOBODY_SET_THIS}", "NOBODY_SET_THIS"),
+        ("sqlite://", "names no file"),
+        ("sqlite:///", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
+        ("sqlite:///new.db?mode=ro", "no parameters"),
+        ("sqlite:///shop.db", "has a table customers"),
+        ("sqlite:///rivet.yaml", "is the config"),
+        ("sqlite:///other.txt", "cannot become a state"),
+        ("sqlite:///.rivet/state.db", "is the state database"),
+        ("sqlite:///.rivet/../.rivet/state.db", "is the state database"),
+    ],
+)
+def test_a_copy_goes_into_a_state_of_its_own(cli, shop, url, said):
+    (shop.root / "other.txt").write_text("no database\n" * 100)
+    before = {file.name: file.read_bytes() for file in shop.root.iterdir() if file.is_file()}
+    refused = cli("state", "copy", url)
+    assert refused.code == 2, refused
+    assert said in refused.err
+    assert "hint: " in refused.err
+    assert {file.name: file.read_bytes() for file in shop.root.iterdir() if file.is_file()} == before
+    assert cursor(cli) == ["2024-01-01 00:00:50", "50"]
+
+
+def test_a_state_that_is_not_there_is_not_copied(cli, tmp_path):
+    Shop(tmp_path)
+    said = cli("state", "copy", "sqlite:///new.db")
+    assert said.code == 2
+    assert "there is no state to copy" in said.err
+    assert not (tmp_path / "new.db").exists()
+    assert not (tmp_path / ".rivet").exists()
 
 
 @pytest.mark.postgres
