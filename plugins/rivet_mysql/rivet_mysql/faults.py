@@ -16,7 +16,14 @@ _ERROR = re.compile(r"ERROR (\d{4,5}) \(([0-9A-Z]{5})\): (.*?)\s*\}*\)*\s*\Z", r
 _OURS = {1044: Fault("permission", False)}
 """1044 is a right that is missing on a database; the account itself is good."""
 
+_OTHER_TYPE = "a value could not be converted; override the column's type with `columns`"
+_DAMAGED = "the table is damaged: run CHECK TABLE there, and REPAIR TABLE or restore it from a backup"
+
 _HINTS = {
+    **dict.fromkeys((1264, 1292, 1366, 1406), _OTHER_TYPE),
+    **dict.fromkeys((126, 127, 1034, 1194), _DAMAGED),
+    1365: "an expression in the view or query divides by zero: correct the row, or write nullif(..., 0) there",
+    1690: "an expression in the view or query leaves the range of its type: cast its operands to decimal there",
     1045: "check user and password; the host you come from is part of a MySQL account",
     1698: "check user and password; this account authenticates in another way",
     1044: "ask for GRANT SELECT on the database",
@@ -45,7 +52,7 @@ _CLASS_HINTS = {
     "connection": "check that the server can be reached, then try again",
     "auth": "check user, password and TLS",
     "permission": "ask for the missing right",
-    "data": "a value could not be converted; override the column's type with `columns`",
+    "data": "the server met this while it computed: correct the row, or the expression in the view or query that is read",
 }
 
 

@@ -79,3 +79,19 @@ def test_a_certificate_that_is_not_trusted_is_no_reason_to_try_again():
     error = source_error(raised, HERE, "cannot connect")
     assert (error.error_class, error.transient) == ("auth", False)
     assert "tls" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("errno", "hint"),
+    [
+        (1264, "`columns`"),
+        (1366, "`columns`"),
+        (1365, "divides by zero"),
+        (1690, "the range of its type"),
+        (1194, "CHECK TABLE"),
+    ],
+)
+def test_only_a_conversion_is_a_matter_of_columns(errno, hint):
+    error = source_error(pymysql.err.DataError(errno, "what it said"), HERE, "reading t")
+    assert hint in error.hint
+    assert ("columns" in error.hint) == (hint == "`columns`")

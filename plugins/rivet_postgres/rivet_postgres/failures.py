@@ -21,10 +21,16 @@ HINTS = {
     "limit": "lower max_connections of the source group, or wait until others have finished",
     "timeout": "raise the statement timeout (tuning profile `safe`, `balanced`, `fast`) or read in smaller units",
     "conflict": "try again; on a standby, max_standby_streaming_delay and hot_standby_feedback decide how long a read may last",
-    "data": "look at the named value; an override under `columns:` can change the type",
+    "data": "the server met this while it computed: correct the row, or the expression in the view or query that is read",
     "other": "see the server's message",
 }
+_OTHER_TYPE = "look at the named value; an override under `columns:` can change the type"
+_DAMAGED = "the server found damaged data: look into its log, and restore the table from a backup"
 _BY_STATE = {
+    **dict.fromkeys(("22001", "22003", "22007", "22008", "22021", "22P02", "22P03", "22P05"), _OTHER_TYPE),
+    **dict.fromkeys(("XX001", "XX002"), _DAMAGED),
+    "22012": "an expression in the view or query divides by zero: correct the row, or write nullif(..., 0) there",
+    "22023": "a function in the view or query was given a value that it does not take: correct the row or the expression",
     "3D000": "check the database name at the end of the URL",
     "57014": "the statement was cancelled: raise statement_timeout, or read in smaller units",
     "55P03": "another session holds the lock (DDL?): try again, or raise lock_timeout",
