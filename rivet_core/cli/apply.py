@@ -19,6 +19,7 @@ from rivet_core.cli.options import (
 )
 from rivet_core.cli.output import Output
 from rivet_core.facts import MAX_WORKERS
+from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
@@ -122,7 +123,7 @@ def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Re
         if offered is not None:
             registry = load_plugins(names={*names, offered.plugin.name})
     registry.require_usable()
-    out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
+    out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {several(plan.campaign.policy.workers, 'worker')}")
     return plan, registry
 
 

@@ -9,6 +9,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
     from rivet_core.config import CampaignConfig
@@ -74,7 +75,7 @@ def _config(path: Path) -> tuple[CampaignConfig | None, list[Finding]]:
     except RivetError as error:
         hint = error.hint if path.exists() else "rivet init writes one from a live database"
         return None, [Finding(severity=Severity.ERROR, subject="config", message=error.message, hint=hint)]
-    counted = f"{len(config.exports)} exports, {len(config.sources)} sources"
+    counted = f"{several(len(config.exports), 'export')}, {several(len(config.sources), 'source')}"
     read = Finding(severity=Severity.OK, subject="config", message=f"{path} is well formed", evidence=counted)
     return config, [
         read,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rivet_core.errors import RivetError
 from rivet_core.facts import ExportSpec, Role, ServerFacts
+from rivet_core.facts.plural import several
 from rivet_core.planning.finding import Finding, Severity
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ def _rights(view: SourceView, specs: Sequence[ExportSpec]) -> Iterable[Finding]:
             yield Finding(severity=Severity.ERROR, subject=f"export {spec.name}", message=error.message, hint=error.hint)
     if not view.failures:
         yield Finding(
-            severity=Severity.OK, subject=f"source {view.config.name}", message=f"all {len(specs)} exports can be read"
+            severity=Severity.OK,
+            subject=f"source {view.config.name}",
+            message=f"{'all ' if len(specs) > 1 else ''}{several(len(specs), 'export')} can be read",
         )
     tables = view.catalog.tables.values() if view.catalog else ()
     server = view.catalog.server.grants if view.catalog else ()

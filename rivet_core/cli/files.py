@@ -8,6 +8,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 
 def files(
@@ -24,7 +25,7 @@ def files(
     from rivet_core.cli.campaign import check_names
     from rivet_core.config import load_config
     from rivet_core.plugins import load_plugins
-    from rivet_core.render.quantities import count, size
+    from rivet_core.render.quantities import size
     from rivet_core.running.layout import layout_of
     from rivet_core.running.publish import list_files
 
@@ -41,4 +42,5 @@ def files(
         return
     for file in found:
         out.data(file.path)
-    out.note(f"{len(found)} files, {count(sum(file.rows for file in found))} rows, {size(sum(file.bytes for file in found))}")
+    rows, bytes_ = sum(file.rows for file in found), sum(file.bytes for file in found)
+    out.note(f"{several(len(found), 'file')}, {several(rows, 'row')}, {size(bytes_)}")

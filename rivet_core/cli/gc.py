@@ -8,6 +8,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 
 def gc(
@@ -27,7 +28,7 @@ def gc(
     """
     from rivet_core.cli.datasets import choose
     from rivet_core.errors import most_serious
-    from rivet_core.render.quantities import count, size
+    from rivet_core.render.quantities import size
     from rivet_core.running.gc import collect
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
@@ -53,7 +54,7 @@ def gc(
                 out.warn(f"{report.export}: skipped, nothing was deleted: {report.error.message}")
         total = sum(len(report.paths) for report in reports)
         what = "deleted" if execute else "would be deleted"
-        out.note(f"{count(total)} files, {size(sum(report.bytes for report in reports))} {what}")
+        out.note(f"{several(total, 'file')}, {size(sum(report.bytes for report in reports))} {what}")
         if total and not execute:
             out.note("nothing was deleted: give --execute")
     if codes:

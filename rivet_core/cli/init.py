@@ -12,6 +12,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
     from rivet_core.cli.init_source import Given
@@ -88,7 +89,10 @@ def init(
         left = [{"table": table.name, "reason": reason} for table, reason in found.left]
         out.json({"config": str(output), "exports": [item.spec.name for item in found.proposals], "left_out": left})
         return
-    out.note(f"{len(found.proposals)} exports written to {output}" + (f", {len(found.left)} left out" if found.left else ""))
+    out.note(
+        f"{several(len(found.proposals), 'export')} written to {output}"
+        + (f", {len(found.left)} left out" if found.left else "")
+    )
     chosen = "" if output == DEFAULT_CONFIG else f" -c {output}"
     out.note(f"next: rivet check{chosen}, then rivet plan{chosen}")
 

@@ -8,6 +8,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
     from rivet_core.cli.comparing import Sources
@@ -91,7 +92,6 @@ def remember(state: StateStore, report: Reconciliation) -> None:
 
 def say(out: Output, report: Reconciliation) -> None:
     """Tell people about one export: the units that are no match on stdout, the result on stderr."""
-    from rivet_core.render.quantities import count
     from rivet_core.running.comparison import Result
 
     for unit in report.units:
@@ -99,10 +99,10 @@ def say(out: Output, report: Reconciliation) -> None:
         if unit.result is not Result.MATCH:
             out.data(f"{where}: {unit.result}: {unit.detail}")
         elif out.verbose and unit.files is not None:
-            out.note(f"{where}: match, {unit.files.rows} rows")
+            out.note(f"{where}: match, {several(unit.files.rows, 'row')}")
     if report.error is not None:
         out.data(f"{report.export}: {report.error.message}")
         out.note(f"hint: {report.error.hint}")
-    looked = f", {count(report.rows)} rows in {count(len(report.units))} units" if report.units else ""
+    looked = f", {several(report.rows, 'row')} in {several(len(report.units), 'unit')}" if report.units else ""
     without = f", without {', '.join(report.left_out)}" if report.left_out else ""
     out.note(f"{report.export}: {report.result}{looked}{without}")

@@ -9,6 +9,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
     from rivet_core.cli.comparing import Sources
@@ -138,7 +139,7 @@ def _repair(chosen: Datasets, spec: ExportSpec, sources: Sources, state: StateSt
 
 
 def _say(out: Output, report: Report, *, execute: bool) -> None:
-    from rivet_core.render.quantities import count, size
+    from rivet_core.render.quantities import size
 
     before = report.before
     for unit in before.bad if before is not None else ():
@@ -149,8 +150,8 @@ def _say(out: Output, report: Report, *, execute: bool) -> None:
         out.note(f"hint: {error.hint}")
     elif report.repaired is not None and report.after is not None:
         done = report.repaired
-        what = f"{count(done.units)} units exported again, {count(done.rows)} rows, {size(done.bytes)}"
+        what = f"{several(done.units, 'unit')} exported again, {several(done.rows, 'row')}, {size(done.bytes)}"
         out.note(f"{report.export}: {what}; now: {report.after.result}")
     elif before is not None:
-        todo = f", {count(len(before.bad))} units to export again" if before.bad and not execute else ", nothing to repair"
+        todo = f", {several(len(before.bad), 'unit')} to export again" if before.bad and not execute else ", nothing to repair"
         out.note(f"{report.export}: {before.result}{todo}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rivet_core.cli.apply import EventsOption, LockOption, PolicyOption, PoolOption, ResumeOption, StallOption, SummaryOption
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 
 def run(
@@ -42,6 +43,6 @@ def run(
         lock_wait=lock_wait,
         stall_seconds=stall_after * 60.0,
     )
-    out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {plan.campaign.policy.workers} workers")
+    out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {several(plan.campaign.policy.workers, 'worker')}")
     outcome = run_plan(plan, registry, options, out, events=events)
     finish(plan, outcome, out, summary_output=summary_output, events=events)

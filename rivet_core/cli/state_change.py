@@ -10,6 +10,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
     from rivet_core.facts import Json
@@ -123,7 +124,7 @@ def copy(
     if json:
         out.json({"rows": copied})
     else:
-        out.note(f"{sum(copied.values())} rows copied; write the new URL to state.url")
+        out.note(f"{several(sum(copied.values()), 'row')} copied; write the new URL to state.url")
 
 
 def rebuild(
@@ -166,7 +167,9 @@ def rebuild(
                 continue
             cursor: list[Json] = [mark.to_json() for mark in found.cursor]
             done.append({"export": spec.name, "runs": added, "cursor": cursor, "changed": before != found.cursor})
-            out.note(f"{spec.name}: cursor {marks_text(found.cursor)}, {added} of {len(found.runs)} runs were unknown")
+            out.note(
+                f"{spec.name}: cursor {marks_text(found.cursor)}, {added} of {several(len(found.runs), 'run')} were unknown"
+            )
     if json:
         out.json({"exports": done})
     if codes:

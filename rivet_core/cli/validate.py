@@ -9,6 +9,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 
 class Depth(StrEnum):
@@ -37,7 +38,6 @@ def validate(
     """
     from rivet_core.cli.datasets import choose
     from rivet_core.errors import EXIT_INTEGRITY, most_serious
-    from rivet_core.render.quantities import count
     from rivet_core.running.validate import check_dataset
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
@@ -55,7 +55,8 @@ def validate(
             if report.error is not None:
                 out.data(f"{spec.name}: {report.error.message}")
             out.note(
-                f"{spec.name}: {report.word}" + (f", {count(report.files)} files looked at ({depth})" if report.files else "")
+                f"{spec.name}: {report.word}"
+                + (f", {several(report.files, 'file')} looked at ({depth})" if report.files else "")
             )
     codes = [report.error.exit_code if report.error else EXIT_INTEGRITY for report in reports if not report.ok]
     if json:

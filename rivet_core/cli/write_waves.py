@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rivet_core.cli.output import Output
+from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
@@ -48,7 +49,9 @@ def write_waves(config: CampaignConfig, plan: Plan, registry: Registry, out: Out
     out.note(masked(_diff(config.given, document.data, new), config, registry))
     rewrite(config.given, document.data, new, lambda draft: check_plugin_keys(load_config(draft), registry))
     alone = sum(keys.get("parallel_safe") is False for keys in wanted.values())
-    out.note(f"{config.given}: waves of {len(wanted)} exports written; rivet apply {config.given} runs them as they stand")
+    out.note(
+        f"{config.given}: waves of {several(len(wanted), 'export')} written; rivet apply {config.given} runs them as they stand"
+    )
     if alone:
         out.note(f"parallel_safe: false on {alone}: such exports run one at a time; take the line out where that is not wanted")
     return seal(plan.model_copy(update={"config": plan.config.model_copy(update={"sha256": sha256(new)})}))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rivet_core.facts import Fidelity
+from rivet_core.facts.plural import several
 from rivet_core.planning.check import CheckReport, ExportCheck
 from rivet_core.planning.finding import Finding, Severity
 from rivet_core.render.columns import align, clip
@@ -42,7 +43,7 @@ def count_findings(findings: Iterable[Finding]) -> str:
     words = []
     for severity, word in ((Severity.ERROR, "error"), (Severity.WARNING, "warning")):
         number = found[severity]
-        words.append(f"{number or 'no'} {word}{'' if number == 1 else 's'}")
+        words.append(several(number, word) if number else f"no {word}s")
     return ", ".join(words)
 
 
@@ -68,4 +69,4 @@ def _block(export: ExportCheck, width: int, every_column: bool) -> list[str]:
 
 def _total(report: CheckReport) -> str:
     ready = sum(export.ok for export in report.exports)
-    return f"{ready} of {len(report.exports)} exports pass; {count_findings(report.all_findings)}"
+    return f"{ready} of {several(len(report.exports), 'export')} pass; {count_findings(report.all_findings)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from rivet_core.artifact.model import ExportPlan, Plan, PlanEvidence, PlanReason
+from rivet_core.facts.plural import several
 from rivet_core.render.plan_table import margin
 from rivet_core.render.quantities import age, count, seconds, size
 
@@ -42,7 +43,7 @@ def _reading(export: ExportPlan) -> list[str]:
     ]
     if export.estimated is not None:
         known = [
-            f"{count(export.estimated.rows)} rows" if export.estimated.rows is not None else "",
+            several(export.estimated.rows, "row") if export.estimated.rows is not None else "",
             size(export.estimated.bytes) if export.estimated.bytes is not None else "",
             f"{count(export.estimated.delta_rows)} new rows" if export.estimated.delta_rows is not None else "",
         ]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
+from rivet_core.facts.plural import several
 from rivet_core.render.quantities import count, seconds, size, span
 
 STYLE = (
@@ -25,7 +26,7 @@ def render_html(plan: Mapping[str, Any]) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
         f"<title>Rivet plan {_text(plan['plan_id'])}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{len(ranked)} exports, planned {_text(plan['as_of'])}</h1>",
+        f"<h1>{several(len(ranked), 'export')}, planned {_text(plan['as_of'])}</h1>",
         _facts(plan["campaign"]),
         _table(ranked),
         _unplannable(plan["exports"]),

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rivet_core.artifact import Plan
+from rivet_core.facts.plural import several
 from rivet_core.render.progress import ENDS, PlainView, number
 from rivet_core.render.quantities import count, seconds, size
 from rivet_core.render.remaining import Remaining
@@ -103,7 +104,7 @@ class LiveView:
         """Return the view as it is now."""
         tally, now = self._tally, time.monotonic()
         head = (
-            f"{tally.done + tally.failed + tally.skipped}/{self._total} exports, {count(tally.rows)} rows, "
+            f"{tally.done + tally.failed + tally.skipped}/{several(self._total, 'export')}, {several(tally.rows, 'row')}, "
             f"{size(tally.bytes)}, {seconds(now - self._began)}"
         )
         if tally.failed:

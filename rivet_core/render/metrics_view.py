@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rivet_core.facts import Json
+from rivet_core.facts.plural import several
 from rivet_core.render.columns import align, clip
 from rivet_core.render.quantities import count, seconds, size, span
 from rivet_core.scheduling.grading import Grade, grade
@@ -122,10 +123,15 @@ def _row(metric: Metric) -> tuple[str, ...]:
     )
 
 
+def _several(data: Mapping[str, Json], noun: str) -> str:
+    number = data.get(f"{noun}s")
+    return several(number if isinstance(number, int) else 0, noun)
+
+
 def _gist(kind: str, data: Mapping[str, Json]) -> str:
     """Say the one thing that matters of an entry."""
     if kind == "campaign_started":
-        return f"{data.get('exports', 0)} exports, {data.get('policy', '')}, {data.get('workers', '')} workers"
+        return f"{_several(data, 'export')}, {data.get('policy', '')}, {_several(data, 'worker')}"
     if kind == "campaign_finished":
         counts = data.get("counts")
         parts = (
@@ -137,11 +143,11 @@ def _gist(kind: str, data: Mapping[str, Json]) -> str:
     if kind == "export_finished":
         rows, took = data.get("rows"), data.get("seconds")
         if isinstance(rows, int) and isinstance(took, int | float):
-            return f"{count(rows)} rows in {seconds(took)}"
+            return f"{several(rows, 'row')} in {seconds(took)}"
     if kind == "reconciled":
         return str(data.get("result", ""))
     if kind == "repaired":
-        return f"{data.get('units', 0)} units, {data.get('rows', 0)} rows"
+        return f"{_several(data, 'unit')}, {_several(data, 'row')}"
     error = data.get("error")
     if isinstance(error, Mapping):
         return " ".join(str(error.get("message", "")).split())

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from rivet_core.artifact.model import ExportPlan, Plan, PlanReason
 from rivet_core.facts.memory import PROCESS_BYTES
+from rivet_core.facts.plural import several
 from rivet_core.render.columns import align, clip
-from rivet_core.render.quantities import count, moment, seconds, size, span
+from rivet_core.render.quantities import moment, seconds, size, span
 
 PRIORITY_BOUNDS = ((40.0, "low", "medium"), (70.0, "medium", "high"))
 """Boundaries of the priority classes (scoring section 3), lower class and upper class."""
@@ -45,10 +46,9 @@ def margin(score: float) -> str:
 def _headline(plan: Plan, planned: int) -> str:
     groups = len({export.source_group for export in plan.exports})
     policy = plan.campaign.policy
-    plural = "" if planned == 1 else "s"
     return (
-        f"{planned} export{plural} planned in {groups} source group{'' if groups == 1 else 's'}, "
-        f"as of {moment(plan.as_of)}; policy {policy.name}, {policy.workers} workers"
+        f"{several(planned, 'export')} planned in {several(groups, 'source group')}, "
+        f"as of {moment(plan.as_of)}; policy {policy.name}, {several(policy.workers, 'worker')}"
     )
 
 
@@ -95,7 +95,7 @@ def _moves(export: ExportPlan) -> str:
         return "unknown"
     if estimated.bytes is not None:
         return size(estimated.bytes)
-    return f"{count(estimated.rows or 0)} rows"
+    return several(estimated.rows or 0, "row")
 
 
 def _unplannable(exports: Sequence[ExportPlan]) -> list[str]:
@@ -113,7 +113,7 @@ def _warnings(plan: Plan) -> list[str]:
     ]
     lines += [f"  {hint}" for hint in plan.campaign.concurrency_hints]
     assumed = [
-        f"{name} ({group.max_connections} connections, {group.max_heavy} heavy)"
+        f"{name} ({several(group.max_connections, 'connection')}, {group.max_heavy} heavy)"
         for name, group in sorted(plan.source_groups.items())
         if group.assumed
     ]
@@ -130,10 +130,13 @@ def _bound(plan: Plan) -> list[str]:
         "",
         f"lower bound  {seconds(campaign.lower_bound.seconds)}{hedge}: {campaign.lower_bound.binding.explanation}",
         f"predicted    {seconds(campaign.predicted.makespan_seconds)} with {campaign.predicted.policy}, "
-        f"{campaign.predicted.workers} workers "
+        f"{several(campaign.predicted.workers, 'worker')} "
         f"({basis.measured} measured, {basis.estimated} estimated, {basis.unknown} unknown)",
     ]
-    lines += [f"wave {wave.wave:<8}{len(wave.exports)} exports, {seconds(wave.predicted_seconds)}" for wave in campaign.waves]
+    lines += [
+        f"wave {wave.wave:<8}{several(len(wave.exports), 'export')}, {seconds(wave.predicted_seconds)}"
+        for wave in campaign.waves
+    ]
     lines += _memory(plan)
     lines.append(f"free waves   {campaign.free_waves} (so many barriers cost nothing)")
     helpful = [item for item in campaign.what_ifs if item.lower_bound_seconds < 0.99 * campaign.lower_bound.seconds]

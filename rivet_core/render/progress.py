@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from rivet_core.facts import Json
-from rivet_core.render.quantities import count, seconds, size
+from rivet_core.facts.plural import several
+from rivet_core.render.quantities import seconds, size
 from rivet_core.running.events import RunEvent
 
 PLAIN_EVERY_SECONDS = 10.0
@@ -43,11 +44,11 @@ class PlainView:
             if now - self._last.get(name, now) < PLAIN_EVERY_SECONDS:
                 return ""
             self._last[name] = now
-            return f"{name}: {count(number(data.get('rows')))} rows, {size(number(data.get('bytes')))} so far"
+            return f"{name}: {several(number(data.get('rows')), 'row')}, {size(number(data.get('bytes')))} so far"
         if event.kind == "export_finished":
             took = data.get("seconds")
-            rows = count(number(data.get("rows")))
-            return f"{name}: {rows} rows, {size(number(data.get('bytes')))} in {seconds(float(number_or_zero(took)))}"
+            rows = several(number(data.get("rows")), "row")
+            return f"{name}: {rows}, {size(number(data.get('bytes')))} in {seconds(float(number_or_zero(took)))}"
         if event.kind == "export_failed":
             error = data.get("error")
             return f"{name}: failed: {error.get('message', '') if isinstance(error, dict) else data.get('reason', '')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rivet_core.facts.plural import several
 from rivet_core.render.columns import align, clip
 from rivet_core.render.quantities import count, seconds, size
 from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, NOT_STARTED, SKIPPED, CampaignOutcome, ExportOutcome
@@ -19,8 +20,8 @@ def summary_text(outcome: CampaignOutcome, *, width: int = 120) -> str:
     rows_written = sum(export.rows for export in outcome.exports)
     size_written = sum(export.bytes for export in outcome.exports)
     lines.append(
-        f"{', '.join(parts) or 'nothing to do'}; {count(rows_written)} rows, {size(size_written)} "
-        f"in {seconds(outcome.seconds)} ({outcome.policy}, {outcome.workers} workers)"
+        f"{', '.join(parts) or 'nothing to do'}; {several(rows_written, 'row')}, {size(size_written)} "
+        f"in {seconds(outcome.seconds)} ({outcome.policy}, {several(outcome.workers, 'worker')})"
     )
     graded = _grade(outcome)
     return "\n".join([*lines, graded] if graded else lines)
@@ -33,12 +34,12 @@ def _grade(outcome: CampaignOutcome) -> str:
         return ""
     near = sum(1 / 1.25 <= export.seconds / (export.predicted_seconds or 1.0) <= 1.25 for export in done)
     text = f"predicted {seconds(outcome.predicted_seconds)}, took {seconds(outcome.seconds)}"
-    return f"{text}; {near} of {len(done)} exports within 25 % of their prediction"
+    return f"{text}; {near} of {several(len(done), 'export')} within 25 % of their prediction"
 
 
 def _row(export: ExportOutcome) -> tuple[str, ...]:
     wrote = export.parts > 0 or export.rows > 0
-    note = export.reason or (f"{export.retries} retries" if export.retries else "")
+    note = export.reason or (several(export.retries, "retry") if export.retries else "")
     if not note and export.status == DONE and not wrote:
         note = "nothing new"
     return (

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from rivet_core.errors import RivetError
 from rivet_core.facts import Job, Json
+from rivet_core.facts.plural import several
 from rivet_core.running.breaker import Breaker
 from rivet_core.running.connections import Cause, destination_key
 from rivet_core.running.extract import RunContext
@@ -160,8 +161,8 @@ class Executor:
             reason = f"not started: shared cause: {message}"
             outcome = ExportOutcome(name=export, status=NOT_STARTED, reason=reason, error=plain(error))
             self._take_out(export, outcome)
-        if left or cause[0] in ("source", "destination"):
-            self.shared_causes.append(f"{message}: {len(left)} export{'' if len(left) == 1 else 's'} not started")
+        if left:
+            self.shared_causes.append(f"{message}: {several(len(left), 'export')} not started")
             self._news.append(("warning", "", {"message": self.shared_causes[-1]}))
 
     def _take_out(self, name: str, outcome: ExportOutcome) -> None:

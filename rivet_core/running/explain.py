@@ -15,6 +15,7 @@ import pyarrow as pa
 from rivet_core.api import SourceSession
 from rivet_core.errors import ConfigError
 from rivet_core.facts import ExportSpec, InspectItem, Mark, ReadSpec, TableFacts, TypeKind, Unit, UnitDigest, UnitKind
+from rivet_core.facts.plural import several
 from rivet_core.running.filerows import covered_columns, digest_parts, part_texts
 from rivet_core.running.publish import Dataset
 from rivet_core.running.slices import Slice
@@ -53,7 +54,7 @@ class Explainer:
     def _added(self, item: Slice, columns: Sequence[str], files: UnitDigest, source: UnitDigest) -> str:
         """Rows past the greatest key that the run wrote."""
         if not item.rows:
-            return f"{source.rows} rows were added: the run had found none" if not files.rows else ""
+            return f"{several(source.rows, 'row')} added: the run had found none" if not files.rows else ""
         edge = self._edge(item)
         if edge is None or source.rows <= files.rows:
             return ""
@@ -62,7 +63,7 @@ class Explainer:
         found = self._of_source(inside, columns)
         if (found.rows, found.total) != (files.rows, files.total):
             return ""
-        return f"{source.rows - files.rows} rows were added past {edge.column} {edge.value}"
+        return f"{several(source.rows - files.rows, 'row')} added past {edge.column} {edge.value}"
 
     def _edge(self, item: Slice) -> Mark | None:
         """Return the greatest key the run wrote, where its order needs no collation."""
@@ -109,7 +110,7 @@ class Explainer:
         source = self._of_source(unit, columns)
         if (files.rows, files.total) != (source.rows, source.total):
             return ""
-        return f"{len(left)} rows moved past the run's boundary"
+        return f"{several(len(left), 'row')} moved past the run's boundary"
 
     def _later_keys(self, place: int, key: tuple[str, ...]) -> set[Key]:
         """Return the keys of all rows that later runs, and the source past the last of them, hold."""

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from rivet_core.errors import IntegrityError
 from rivet_core.facts import Json, UnitDigest
+from rivet_core.facts.plural import several
 from rivet_core.running.columns import EXPORTED_AT, ROW_HASH
 from rivet_core.running.manifest import Manifest, ManifestPart
 from rivet_core.sql.canonical import RowDigest, canonical, decimal_text
@@ -78,7 +79,7 @@ def digest_parts(
                 count = pc.sum(mask).as_py() or 0
             digest.add_texts(found, count)
         if rows != part.rows:
-            raise _unlike(store, part, f"has {rows} rows, the manifest says {part.rows}")
+            raise _unlike(store, part, f"has {several(rows, 'row')}, the manifest says {part.rows}")
     return digest.finish()
 
 

@@ -13,6 +13,7 @@ import xxhash
 
 from rivet_core.errors import ConfigError, IntegrityError
 from rivet_core.facts import ExportSpec
+from rivet_core.facts.plural import several
 from rivet_core.running.csvtext import field_text
 from rivet_core.running.statistics import null_counts
 from rivet_core.state import PartRecord
@@ -96,9 +97,9 @@ def check_quality(spec: ExportSpec, rows: int, parts: Sequence[PartRecord], uniq
     wanted = spec.quality
     low, high = wanted.get("row_count_min"), wanted.get("row_count_max")
     if isinstance(low, int) and rows < low:
-        raise _breach(spec, f"{rows} rows, at least {low} are required (row_count_min)")
+        raise _breach(spec, f"{several(rows, 'row')}, at least {low} are required (row_count_min)")
     if isinstance(high, int) and rows > high:
-        raise _breach(spec, f"{rows} rows, at most {high} are allowed (row_count_max)")
+        raise _breach(spec, f"{several(rows, 'row')}, at most {high} are allowed (row_count_max)")
     ratios = wanted.get("null_ratio_max")
     columns: list[dict[str, Any]] = [dict(part.columns) for part in parts]
     for name, most in ratios.items() if isinstance(ratios, dict) else ():

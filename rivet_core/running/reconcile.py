@@ -14,6 +14,7 @@ from dataclasses import replace
 from rivet_core.api import DigestingSession, PageGate, SourceSession
 from rivet_core.errors import IntegrityError, RivetError, SourceError
 from rivet_core.facts import ExportSpec, ReadSpec, Unit, UnitDigest
+from rivet_core.facts.plural import several
 from rivet_core.running.comparison import Reconciliation, Result, UnitComparison
 from rivet_core.running.continuity import subject_of
 from rivet_core.running.explain import Explainer
@@ -143,6 +144,6 @@ class Comparing:
         if item.manifest.fingerprint != fingerprint_of(self._spec):
             detail = "the config of the export was changed after the run: run it again, then reconcile"
             return replace(found, result=Result.UNKNOWN, detail=detail)
-        rows = f"{source.rows} rows in the source, {files.rows} in the files"
+        rows = f"{several(source.rows, 'row')} in the source, {files.rows} in the files"
         same = "as many rows, but not the same" if source.rows == files.rows else rows
         return replace(found, result=Result.MISMATCH, detail=same)

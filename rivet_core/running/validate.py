@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from rivet_core.errors import DestinationError, RivetError
 from rivet_core.facts import Json
+from rivet_core.facts.plural import several
 from rivet_core.running.manifest import ManifestPart
 from rivet_core.running.publish import Dataset
 from rivet_core.stores import Store
@@ -103,7 +104,7 @@ def _problem(store: Store, part: ManifestPart, depth: Depth) -> str:
     if size is None:
         return "is missing"
     if size != part.bytes:
-        return f"has {size} bytes, the manifest says {part.bytes}"
+        return f"has {several(size, 'byte')}, the manifest says {part.bytes}"
     if depth == "full":
         found = store.checksum(part.key)
         if found != part.checksum:
@@ -119,4 +120,4 @@ def _footer(store: Store, part: ManifestPart) -> str:
             rows = pq.ParquetFile(file).metadata.num_rows
     except (pa.ArrowException, OSError, DestinationError) as error:
         return f"cannot be read: {error}"
-    return "" if rows == part.rows else f"has {rows} rows, the manifest says {part.rows}"
+    return "" if rows == part.rows else f"has {several(rows, 'row')}, the manifest says {part.rows}"

@@ -109,7 +109,7 @@ def test_rows_past_the_boundary_are_no_mismatch(cli, shop):
     said = cli("reconcile", "--json")
     assert said.code == 0
     assert results(said) == {"orders": "match", "customers": "changed", "chunks": "changed"}
-    assert "1 rows were added past id 50" in said.out
+    assert "1 row added past id 50" in said.out
 
 
 def test_a_cursor_that_moved_explains_a_row_that_is_gone(cli, shop):

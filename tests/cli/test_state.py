@@ -202,7 +202,7 @@ def test_a_required_reconcile_is_due_until_it_comes_out_well(cli, shop):
     told = [line.split()[2:] for line in cli("journal", "-e", "orders", "--limit", "3").out.splitlines()[1:]]
     assert told == [
         ["reconciled", "orders", "mismatch"],
-        ["repaired", "orders", "1", "units,", "50", "rows"],
+        ["repaired", "orders", "1", "unit,", "50", "rows"],
         ["reconciled", "orders", "match"],
     ]
     assert not due()
