@@ -10,6 +10,7 @@ from functools import lru_cache
 from rivet_core.api import CursorClassifier
 from rivet_core.facts import Basis, ColumnFacts, CursorQuality, CursorRef, CursorVerdict, Evidence, TableFacts, TypeKind
 from rivet_core.planning.ranges import leads
+from rivet_core.planning.wording import fraction_text
 
 CATALOG_QUALITY = 60
 """What a verdict from the catalog alone is worth; leaves room for classifiers that look deeper."""
@@ -59,8 +60,7 @@ def _judge(table: TableFacts, column: ColumnFacts, ref: CursorRef) -> tuple[Curs
     if column.nullable and column.null_frac is None:
         return CursorQuality.FALLBACK_ONLY, f"{name} can be NULL, and how often is unknown."
     if column.nullable and column.null_frac is not None and column.null_frac > NULL_TOLERANCE:
-        share = int(column.null_frac * 100)
-        return CursorQuality.FALLBACK_ONLY, f"{name} is NULL in {share} % of the rows."
+        return CursorQuality.FALLBACK_ONLY, f"{name} is NULL in {fraction_text(column.null_frac)} of the rows."
     if column.kind in TIMES or ref.mode == "time_window":
         return (
             CursorQuality.WEAK_TIME,

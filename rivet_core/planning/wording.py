@@ -51,6 +51,11 @@ def share_text(part: int, whole: int) -> str:
     return f"{part * 100 // whole if whole > 0 else 0} %"
 
 
+def fraction_text(part: float) -> str:
+    """Return a fraction of 1 in percent with one decimal: `3.0 %`; never nothing for something."""
+    return "less than 0.1 %" if 0 < part < 0.001 else f"{part * 100:.1f} %"
+
+
 def factor_text(larger: int, smaller: int) -> str:
     """Return how many times `smaller` fits into `larger`, with one decimal: `3.4 x`."""
     tenths = larger * 10 // max(1, smaller)

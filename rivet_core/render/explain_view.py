@@ -6,6 +6,7 @@ from datetime import datetime
 
 from rivet_core.artifact.model import ExportPlan, Plan, PlanEvidence, PlanReason
 from rivet_core.facts.plural import several
+from rivet_core.planning.wording import fraction_text
 from rivet_core.render.plan_table import margin
 from rivet_core.render.quantities import age, count, seconds, size
 
@@ -45,7 +46,7 @@ def _reading(export: ExportPlan) -> list[str]:
         known = [
             several(export.estimated.rows, "row") if export.estimated.rows is not None else "",
             size(export.estimated.bytes) if export.estimated.bytes is not None else "",
-            f"{count(export.estimated.delta_rows)} new rows" if export.estimated.delta_rows is not None else "",
+            several(export.estimated.delta_rows, "new row") if export.estimated.delta_rows is not None else "",
         ]
         lines.append(f"  holds     {', '.join(text for text in known if text) or 'unknown'} ({export.estimated.basis})")
         if export.estimated.peak_memory_bytes is not None:
@@ -105,6 +106,8 @@ def _evidence(evidence: PlanEvidence, as_of: datetime) -> str:
         shown = size(value)
     elif isinstance(value, int) and not isinstance(value, bool):
         shown = count(value) + (f" {evidence.unit}" if evidence.unit else "")
+    elif evidence.signal.endswith("null_frac") and isinstance(value, float):
+        shown = fraction_text(value)
     else:
         shown = f"{value}" + (f" {evidence.unit}" if evidence.unit else "")
     when = "" if evidence.observed_at is None else f", {age(evidence.observed_at, as_of)}"

@@ -14,6 +14,7 @@ from rivet_core.facts import ColumnFacts, CursorQuality, CursorVerdict, Evidence
 from rivet_core.planning.ranges import cursor_mode, cursor_ref, leads
 from rivet_core.planning.remedies import create_index
 from rivet_core.planning.taxonomy import TAXONOMY, reason
+from rivet_core.planning.wording import fraction_text
 from rivet_core.planning.work import select_work
 
 LEAST_LOOKBACK = 600
@@ -150,6 +151,9 @@ def _not_unique(facts: ExportFacts, column: ColumnFacts, scored: bool, covered: 
     if scored and (paired or covered):
         how = "the key breaks ties (pair cursor)" if paired else "the lookback reads them again"
         return reason("RV302", f"Rows can share one {name}; {how}.", evidence=evidence, info=True)
+    if facts.table.primary_key:
+        how = "a pair cursor with the primary key would break ties"
+        return reason("RV302", f"Rows can share one {name}; {how}.", evidence=evidence, info=True)
     return _reason(
         scored,
         "RV302",
@@ -168,7 +172,7 @@ def _nullable(facts: ExportFacts, column: ColumnFacts, scored: bool) -> Reason:
         text = f"{name} can be NULL; how often is unknown."
         return _reason(scored, "RV303", text, evidence, points=NULLS_UNKNOWN_POINTS, remedy=remedy, won=True)
     evidence.append(statistic(facts, column, "null_frac", column.null_frac))
-    text = f"{name} is NULL in {column.null_frac * 100:.1f} % of the rows, which a plain bound never picks up."
+    text = f"{name} is NULL in {fraction_text(column.null_frac)} of the rows, which a plain bound never picks up."
     return _reason(scored, "RV303", text, evidence, remedy=remedy, won=True)
 
 

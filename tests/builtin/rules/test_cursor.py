@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from planning_facts import BY_TIME, ID, PRIMARY, UPDATED, codes, facts, judge, points, reason_of, rows_of, table
 
-from rivet_core.facts import ColumnFacts, IndexFacts, Mode, ReasonKind, TypeKind
+from rivet_core.builtin.classifiers import classify
+from rivet_core.facts import ColumnFacts, CursorRef, IndexFacts, Mode, ReasonKind, TypeKind
 
 BY_ID: dict[str, Any] = {"mode": Mode.INCREMENTAL, "cursor_column": "id"}
 BY_UPDATED: dict[str, Any] = {"mode": Mode.INCREMENTAL, "cursor_column": "updated_at"}
@@ -25,6 +26,27 @@ def test_ties_weigh_only_where_nothing_breaks_them() -> None:
         found = reason_of(judge(facts(KEYLESS, spec=BY_UPDATED | broken)), "RV302")
         assert (found.points, found.kind) == (0, ReasonKind.INFO)
     assert points(judge(facts(spec=BY_UPDATED)))["RV302"] == 0
+
+
+def test_a_full_export_is_told_what_would_break_ties() -> None:
+    by_text = table(columns=(replace(ID, kind=TypeKind.TEXT, source_type="text", generated=""), UPDATED))
+    keyed, keyless = reason_of(judge(facts(by_text)), "RV302"), reason_of(judge(facts(KEYLESS)), "RV302")
+    assert "a pair cursor with the primary key would break ties" in keyed.message
+    assert "no key tells them apart" in keyless.message
+    assert (keyed.points, keyless.points) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(1 / 3, "33.3 %"), (0.0599, "6.0 %"), (0.5, "50.0 %"), (0.0004, "less than 0.1 %"), (1.0, "100.0 %")]
+)
+def test_a_share_of_nulls_is_the_same_everywhere(share: float, text: str) -> None:
+    here = table(columns=(ID, replace(UPDATED, nullable=True, null_frac=share)))
+    judged = facts(here, spec=BY_UPDATED)
+    said = reason_of(judge(judged), "RV303").message
+    assert said.startswith(f"updated_at is NULL in {text} of the rows")
+    verdict = classify(here, CursorRef(columns=("updated_at",), mode="single_column"))
+    if share > 0.05:
+        assert verdict.why == f"updated_at is NULL in {text} of the rows."
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.03, 12), (1.0, 12), (None, 6), (0.0, None)])
