@@ -146,7 +146,7 @@ class Sources:
 
 @contextlib.contextmanager
 def sources_of(chosen: Datasets, state: StateStore, stop: Stop, warn: Callable[[str], None]) -> Iterator[Sources]:
-    """Lend the sources of some exports; Ctrl-C and SIGTERM cancel what runs there."""
+    """Lend the sources of some exports; Ctrl-C, SIGTERM and SIGHUP cancel what runs there."""
     from rivet_core.running.signals import listening
 
     sources = Sources(chosen, state, stop, warn)

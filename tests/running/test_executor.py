@@ -131,7 +131,7 @@ def wait_for(process, kind):
     raise AssertionError(f"{kind} never came")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
 def test_a_signal_stops_cleanly(shop, number, code):
     shop.config({"name": "slow", "query": SLOW}, customers("later"), planning={"workers": 1, "policy": "fifo"})
     process = shop.start(shop.plan_file())

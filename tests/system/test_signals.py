@@ -1,4 +1,4 @@
-"""kill -9, SIGTERM and Ctrl-C in the middle of a campaign, on PostgreSQL and MariaDB, as the servers and their logs see it."""
+"""kill -9, SIGTERM, SIGHUP and Ctrl-C in the middle of a campaign, as PostgreSQL, MariaDB and their logs see it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def unit_of(sql: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)], ids=["TERM", "INT", "KILL"]
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)],
+    ids=["TERM", "HUP", "INT", "KILL"],
 )
 def test_whatever_ends_it_resume_reads_only_what_is_missing(beside: Shop, number: signal.Signals, code: int) -> None:
     campaign, engine = beside.campaign, beside.engine
