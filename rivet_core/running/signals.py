@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM, SIGHUP: no new starts, running statements cancelled at the source; a second one ends at once (not SIGHUP)."""
+"""Ctrl-C, SIGTERM, SIGHUP: no new starts, running statements cancelled at the source; a second Ctrl-C or SIGTERM kills."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ CODES = {
     signal.SIGHUP: ("SIGHUP", EXIT_TERMINATED),
 }
 
-_SECOND = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_IGN}
-"""What a second one does. The kernel and the shell each send a SIGHUP when a terminal is closed."""
+_SECOND: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_IGN,
+}
+"""What a second one does. The kernel and the shell each send a SIGHUP when a terminal is closed, so that one stays ignored."""
 
 
 @contextlib.contextmanager
@@ -57,6 +61,8 @@ def listening(stop: Callable[[str, int], None]) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue
             signal.signal(number, handler)
         tokens.put(None)
         thread.join()
