@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -92,13 +93,13 @@ def refuse_foreign(path: Path) -> None:
     if not path.exists():
         return
     try:
-        engine = in_memory(copy_file(path))
-        names = set(inspect(engine).get_table_names())
-        engine.dispose()
-    except (OSError, SQLAlchemyError, sqlite3.Error) as error:
-        detail = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise ConfigError(f"{path} cannot become a state: {detail}", hint="name a new file", code="state_foreign") from None
-    if other := sorted(names - {*METADATA.tables}):
+        # Not copied: it may be a source, as large as they are.
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigError(f"{path} cannot become a state: {error}", hint="name a new file", code="state_foreign") from None
+    other = sorted(name for name in names - {*METADATA.tables} if not name.startswith("sqlite_"))
+    if other:
         raise ConfigError(
             f"{path} is a database of something else: it has a table {other[0]}", hint="name a new file", code="state_foreign"
         )
