@@ -30,6 +30,7 @@ _HINTS = {
     1142: "ask for GRANT SELECT on the table",
     1143: "ask for GRANT SELECT on the column, or leave it out with `columns`",
     1049: "check the database name in the URL",
+    1060: "name each column in the SELECT list: ... AS a, ... AS b",
     1146: "check the name; it is `database.table`, or a table of the URL's database",
     1054: "the column is gone or misspelled; run `rivet check`",
     1064: "the statement is not valid SQL for this server; run it there by hand",
