@@ -53,11 +53,11 @@ def plan(
     from dataclasses import replace
 
     from rivet_core.artifact import write_plan
-    from rivet_core.cli.targets import inputs_of_plan, refuse_inputs
+    from rivet_core.cli.targets import CONFIG, inputs_of_plan, refuse_inputs
     from rivet_core.errors import EXIT_FAILED, ConfigError
 
     if output is not None:
-        refuse_inputs(output, {"the config": config})
+        refuse_inputs(output, {CONFIG: config})
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     wanted = replace(request(export, waves, workers, refresh), split=split)
     if write_waves:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from rivet_core.artifact import Plan
     from rivet_core.config import CampaignConfig
 
+CONFIG = "the config"
+_PLAN = b'{"as_of":'
+_REFERENCE = re.compile(r"\$\{file:([^{}]*)\}")
 _SQLITE = "sqlite:///"
 _BESIDE = ("", "-wal", "-shm", "-journal")
 _MAGIC = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
@@ -21,11 +25,14 @@ _MAGIC = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9
 
 
 def refuse_inputs(target: Path, inputs: Mapping[str, Path]) -> None:
-    """Raise `ConfigError` when `target` is one of `inputs` (what it is, where it is) or any SQLite database, by whatever link.
+    """Raise `ConfigError` when `target` is one of `inputs` (what it is, where it is), by whatever link.
 
-    A device or a pipe is nobody's input.
+    So are a file that the config among them names, such as a query or a password, and any SQLite database. A device or a
+    pipe is nobody's input.
     """
     refuse_same(target, inputs)
+    if CONFIG in inputs and _is_named_in(inputs[CONFIG], target):
+        raise _overwritten(target, "a file that the config reads")
     if _is_database(target):
         raise _overwritten(target, "an SQLite database")
 
@@ -44,12 +51,12 @@ def _overwritten(target: Path, what: str) -> ConfigError:
 def inputs_of_plan(plan: Plan) -> dict[str, Path]:
     """Return what a plan was made from and runs with: the config, and the files of the state."""
     config = Path(plan.config.path)
-    return {"the config": config, **_state_files(plan.state.url, config.parent)}
+    return {CONFIG: config, **_state_files(plan.state.url, config.parent)}
 
 
 def inputs_of_config(config: CampaignConfig) -> dict[str, Path]:
     """Return the config and the files of its state."""
-    return {"the config": config.path, **_state_files(config.state_url, config.base)}
+    return {CONFIG: config.path, **_state_files(config.state_url, config.base)}
 
 
 def sqlite_file(url: object, base: Path) -> Path | None:
@@ -77,11 +84,34 @@ def _same(target: Path, other: Path) -> bool:
     return False
 
 
-def _is_database(target: Path) -> bool:
-    try:
-        if not target.is_file():
-            return False
-        with target.open("rb") as file:
-            return file.read(16).startswith(_MAGIC)
-    except (OSError, ValueError):
+def _is_named_in(config: Path, target: Path) -> bool:
+    """Whether the config names the file; it is read again only where something is there that is no earlier plan."""
+    from rivet_core.config.document import read_document
+    from rivet_core.config.nodes import plain_data
+
+    if _begins(target).startswith(_PLAN) or not target.is_file():
         return False
+    with contextlib.suppress(ConfigError):
+        return any(_same(target, config.parent / name) for name in _names(plain_data(read_document(config).root)))
+    return False
+
+
+def _names(value: object) -> Iterator[str]:
+    """Yield every text that may be the name of a file."""
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _names(item)
+    elif isinstance(value, str) and value:
+        yield from (_REFERENCE.findall(value) or [value])
+
+
+def _is_database(target: Path) -> bool:
+    return _begins(target).startswith(_MAGIC)
+
+
+def _begins(target: Path) -> bytes:
+    with contextlib.suppress(OSError, ValueError):
+        if target.is_file():
+            with target.open("rb") as file:
+                return file.read(16)
+    return b""

@@ -6,6 +6,7 @@ import os
 import sqlite3
 
 import pytest
+import yaml
 
 from rivet_core.config import load_config
 from tests.cli.shop import Shop
@@ -92,3 +93,27 @@ def test_init_force_replaces_a_config(cli, shop):
     assert cli("init", "--source", "sqlite:///shop.db", "-q", "--force").code == 0
     assert len(load_config(shop.root / "rivet.yaml").exports) == 2
     assert sqlite3.connect(shop.root / "shop.db").execute("SELECT count(*) FROM orders").fetchone() == (50,)
+
+
+def test_a_file_that_the_config_reads_is_not_overwritten(cli, shop):
+    (shop.root / "query.sql").write_text("SELECT * FROM orders")
+    (shop.root / "where").write_text("sqlite:///shop.db")
+    (shop.root / "state").write_text("sqlite:///.rivet/state.db")
+    config = {
+        "source": {"type": "sqlite", "url_file": "where"},
+        "destination": {"type": "local", "path": "out"},
+        "state": {"url": "${file:state}"},
+        "exports": [{"name": "orders", "query_file": "query.sql"}, {"name": "other", "table": "customers"}],
+    }
+    (shop.root / "rivet.yaml").write_text(yaml.safe_dump(config))
+    (shop.root / "link").symlink_to("where")
+    for target in ("query.sql", "where", "state", "link"):
+        said = cli("plan", "-q", "-o", target)
+        assert said.code == 2, said
+        assert f"{target} is a file that the config reads" in said.err
+        assert cli("run", "-q", "--summary-output", target).code == 2
+    assert (shop.root / "query.sql").read_text().startswith("SELECT")
+    assert cli("plan", "-q", "-o", "other").code == 0, "the name of an export, and no file"
+    assert cli("plan", "-q", "-o", "other").code == 0, "a plan is replaced by the next"
+    for ending in ("", "-wal"):
+        assert cli("plan", "-q", "-o", f".rivet/state.db{ending}").code == 2
