@@ -125,6 +125,30 @@ def test_wrong_password_is_an_error_without_the_password(rivet: Project, postgre
         outcome.assert_failed(1, "password").assert_hides(wrong, "S3cr3t%21", url)
 
 
+@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+def test_a_query_with_columns_of_one_name_is_refused_before_a_run(
+    rivet: Project, kind: str, request: pytest.FixtureRequest
+) -> None:
+    database = request.getfixturevalue(kind)
+    database.execute("CREATE TABLE t (id int PRIMARY KEY, v int)")
+    rivet.environ["SHOP_URL"] = database.url
+    exports = {
+        "twice": "SELECT id, v AS id FROM t",
+        "nameless": "SELECT v + 1, v + 1 FROM t",
+        "fine": "SELECT id, v AS w FROM t",
+    }
+    entries = "".join(f"  - {{name: {name}, query: {query!r}}}\n" for name, query in exports.items())
+    rivet.config(f"source: {{type: {kind}, url_env: SHOP_URL}}\n{OUT}exports:\n{entries}")
+    checked = rivet.run("check", "--json")
+    assert checked.exit_code == 2
+    found = {export["name"]: export for export in json.loads(checked.stdout)["exports"]}
+    assert {name: export["ok"] for name, export in found.items()} == {"twice": False, "nameless": False, "fine": True}
+    for name in ("twice", "nameless"):
+        assert "... AS a" in found[name]["findings"][0]["hint"]
+    rivet.run("plan", "-o", "plan.json").assert_failed(1, "twice", "nameless", "AS a")
+    assert rivet.run("plan", "-q").stdout.count("cannot be planned") == 2
+
+
 def test_edited_plan_is_refused_whatever_was_edited(shop: Project) -> None:
     shop.run("plan", "-o", "plan.json").assert_done()
     intact = (shop.path / "plan.json").read_text()
