@@ -38,7 +38,7 @@ def test_nothing_wrong(dataset, depth):
 def test_missing_and_short_files(dataset, part, depth):
     data = part.read_bytes()
     part.write_bytes(data[:-10])
-    assert problems(dataset, depth) == [(1, "has", str(len(data) - 10))]
+    assert problems(dataset, depth) == [(1, "has", f"{len(data) - 10:,}")]
     part.unlink()
     assert problems(dataset, depth) == [(1, "is", "missing")]
 
