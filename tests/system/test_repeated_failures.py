@@ -6,11 +6,14 @@ import json
 import re
 import resource
 import signal
+import sqlite3
+from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from rivet_core.testing.postgres_database import PostgresDatabase
-from tests.system.campaigns import Campaign, counts, fill, wait_for
+from tests.system.campaigns import Campaign, counts, fill, wait_for, wait_until
 
 LIMIT = 256 << 20
 GIANT = {"name": "giant", "query": f"SELECT repeat('x', {LIMIT}) AS b FROM generate_series(1, 2)"}
@@ -54,11 +57,12 @@ def test_m16_what_exhausts_the_memory_each_time_ends_up_last_and_alone(shop: Cam
 def test_m16_what_takes_the_process_along_ends_up_behind_everything(shop: Campaign, postgres: PostgresDatabase) -> None:
     """Killed whenever the giant runs, as a host out of memory does it; `slow` happens to run beside it and is no worse."""
     giant = {"name": "giant", "query": "SELECT 1 AS a, pg_sleep(30)::text AS b"}
-    slow = {"name": "slow", "query": "SELECT 1 AS a, pg_sleep(0.5)::text AS b"}
+    slow = {"name": "slow", "query": "SELECT 1 AS a, pg_sleep(2)::text AS b"}
     shop.config(giant, slow, *fill(postgres, 9), planning={"workers": 2, "policy": "fifo"})
     for run in range(1, 6):
+        known = runs(shop).keys()
         process = shop.project.start("apply", shop.plan_file(), "--events", "--stall-after", "0")
-        events = [json.loads(line) for line in process.stdout or () if kills(process, line, first=run < 4)]
+        events = [json.loads(line) for line in process.stdout or () if kills(shop, process, line, known, first=run < 4)]
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         ended = {event["export"] for event in events if event["event"] == "export_finished"}
@@ -71,12 +75,26 @@ def test_m16_what_takes_the_process_along_ends_up_behind_everything(shop: Campai
             assert any(f"giant failed alike in its last {run - 1} runs" in str(event.get("message")) for event in events)
 
 
-def kills(process: Any, line: str, *, first: bool) -> bool:
-    """Kill the process while the giant runs: with `slow` beside it, or later when it is alone."""
+def kills(shop: Campaign, process: Any, line: str, known: Collection[str], *, first: bool) -> bool:
+    """Kill the process while the giant runs: with `slow` beside it, or later when it is alone.
+
+    Not before the state knows that they run: of a death before nobody could tell whose it was.
+    """
     event = json.loads(line)
     if event["event"] == "export_started" and event["export"] == ("slow" if first else "giant"):
+        wanted = {"giant", "slow"} if first else {"giant"}
+        wait_until(lambda: wanted <= {name for run, name in runs(shop).items() if run not in known})
         process.kill()
     return True
+
+
+def runs(shop: Campaign) -> dict[str, str]:
+    """The exports of all runs that the state knows of, by run."""
+    path = shop.project.path / ".rivet/state.db"
+    if not path.exists():
+        return {}
+    with closing(sqlite3.connect(path)) as state:
+        return dict(state.execute("SELECT run_id, export FROM rivet_run").fetchall())
 
 
 def test_fail_fast_starts_nothing_more_and_lets_what_runs_end(shop: Campaign, postgres: PostgresDatabase) -> None:
