@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from rivet_core.api import SourceSession
 from rivet_core.errors import PluginError, RivetError, named
 from rivet_core.facts import Capacities, GroupCapacity
+from rivet_core.running.background import in_background
 from rivet_core.state.leases import Lease, Leases, Refusal, Slots
 
 RECALL_SECONDS = 0.25
@@ -201,20 +202,14 @@ class ConnectionBudget:
 @contextlib.contextmanager
 def sharing(budget: ConnectionBudget) -> Iterator[None]:
     """Look now and then, in a thread of its own, whether other processes wait for what is spare here."""
-    over = threading.Event()
 
-    def look() -> None:
+    def look(over: threading.Event) -> None:
         while not over.wait(RECALL_SECONDS):
             with contextlib.suppress(RivetError):  # the next look tries again
                 budget.recall()
 
-    thread = threading.Thread(target=look, name="rivet-recall", daemon=True)
-    thread.start()
-    try:
+    with in_background("rivet-recall", look):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def _connections(group: str) -> str:

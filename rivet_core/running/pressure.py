@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from rivet_core.api import SourceSession
 from rivet_core.facts import Json, ServerFacts
+from rivet_core.running.background import in_background
 from rivet_core.running.events import Events
 from rivet_core.running.stop import Stop
 from rivet_core.running.watchdog import Act, Acts
@@ -152,9 +153,8 @@ class Pressure:
     @contextlib.contextmanager
     def watching(self, connection: Callable[[str], AbstractContextManager[bool]]) -> Iterator[None]:
         """Ask the sources that are over a limit in a thread of its own, when `connection(source)` has one to lend."""
-        over = threading.Event()
 
-        def watch() -> None:
+        def watch(over: threading.Event) -> None:
             while not over.wait(self._again):
                 for name, found in list(self._sources.items()):
                     if found.now is not None and self._due(found):
@@ -162,13 +162,8 @@ class Pressure:
                             if may:
                                 self._ask_if_due(name, found)
 
-        thread = threading.Thread(target=watch, name="rivet-pressure", daemon=True)
-        thread.start()
-        try:
+        with in_background("rivet-pressure", watch, patience=LAST_LOOK_SECONDS):
             yield
-        finally:
-            over.set()
-            thread.join(LAST_LOOK_SECONDS)
 
     def _due(self, found: _Source) -> bool:
         return time.monotonic() - found.looked >= (self._calm if found.now is None else self._again)

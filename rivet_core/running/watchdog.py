@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from rivet_core.running.background import in_background
 from rivet_core.running.events import Events, RunEvent
 from rivet_core.scheduling.bound import duration_text
 from rivet_core.scheduling.waiting import Waiting
@@ -75,9 +76,8 @@ def watching(
     if stall_seconds <= 0:
         yield
         return
-    over = threading.Event()
 
-    def watch() -> None:
+    def watch(over: threading.Event) -> None:
         limit, moved = stall_seconds, acts.moved
         while not over.wait(max(0.01, moved + limit - time.monotonic())):
             if acts.moved != moved:
@@ -86,13 +86,8 @@ def watching(
                 _tell(acts, events, waiting(), time.monotonic() - moved)
                 limit *= 2
 
-    thread = threading.Thread(target=watch, name="rivet-watchdog", daemon=True)
-    thread.start()
-    try:
+    with in_background("rivet-watchdog", watch):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def _tell(acts: Acts, events: Events, waiting: Iterable[Waiting], silent: float) -> None:
