@@ -34,7 +34,7 @@ from rivet_core.planning.taxonomy import SIZE_BASES
 
 FACTOR = int(os.environ.get("RIVET_LAWS", "1"))
 """`make bench` takes ten times as many cases; the seeds of the first ones stay the same."""
-CASES = 600 * FACTOR
+CASES = 1000 * FACTOR
 
 
 def cases(law: int, count: int = CASES) -> Iterator[tuple[random.Random, ExportFacts]]:
