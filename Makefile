@@ -44,7 +44,7 @@ bench: $(VENV) ## Measure start-up, planning 10,000 tables, and live campaigns; 
 	@$(BIN)/python -m benchmarks.startup
 	@$(BIN)/python -m benchmarks.catalog
 	@$(BIN)/python -m benchmarks.live $(LIVE)
-	@RIVET_LAWS=10 $(BIN)/pytest -n $(JOBS) tests/planning/test_laws.py
+	@RIVET_LAWS=18 $(BIN)/pytest -n $(JOBS) tests/planning/test_laws.py
 
 soak: $(VENV) ## Kill exports 200 times while their table changes, the suite of stores over one without conditional writes, 1000 changing tables, and a minute of fuzzing
 	@RIVET_TEST_STORES=rclone $(BIN)/pytest -q tests/system/test_destinations.py
