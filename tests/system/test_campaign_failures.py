@@ -183,7 +183,9 @@ def test_m11_a_second_instance_is_busy_and_a_dead_one_is_named(shop: Campaign, p
     assert second.json()["exit_code"] == 6
     first.kill()
     first.communicate()
-    postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'rivet/%'", admin=True)
+    postgres.execute(
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name LIKE 'rivet/%'", admin=True
+    )
     shop.config({**SLOW, "query": "SELECT 1 AS a"})
     third = shop.project.run("run").assert_done()
     assert f"took over the stale lease of process {first.pid}" in third.stderr

@@ -91,11 +91,21 @@ def connections(source):
     return source.execute(query, admin=True)[0][0]
 
 
+def end_idle_transactions(source):
+    """Cut them off and wait until they are gone: until then an exported snapshot can still be read, and rightly so."""
+    ended = source.execute(
+        """SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+           WHERE datname = current_database() AND state = 'idle in transaction'""",
+        admin=True,
+    )
+    assert ended == [(True,)]
+
+
 def test_a_snapshot_that_died_is_an_error(source):
     source.execute("CREATE TABLE t(id int)")
     for parallel in (1, 2):
         source.full("t", snapshot="consistent", parallel=parallel)
-        source.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'", admin=True)
+        end_idle_transactions(source)
         with pytest.raises(SourceError) as first:
             source.full("t", snapshot="consistent", parallel=parallel)
         assert (first.value.error_class, first.value.transient) == ("connection", parallel == 1)
