@@ -225,11 +225,8 @@ def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) 
     members = campaign.waves.members()
     lengths: Mapping[int | None, float] = campaign.price.wave_seconds
     hints = [*campaign.hints, *found.warnings, *campaign.predicted.messages]
-    if campaign.waves.asked > 1 and campaign.price.share >= 0.01:
-        hints.append(
-            f"{campaign.waves.asked} waves cost {campaign.price.share:+.0%}, "
-            f"{campaign.price.extra_seconds:.1f} s, against a pool"
-        )
+    if campaign.waves.asked > 1 and (words := campaign.price.words(campaign.waves.asked)):
+        hints.append(words)
     return CampaignPlan(
         policy=PolicyChoice(name=campaign.policy, workers=campaign.capacities.workers),
         ordered_exports=tuple(item.name for item in campaign.ranked),

@@ -15,8 +15,11 @@ from rivet_core.planning.survey import Survey
 from rivet_core.plugins import Registry
 from rivet_core.scheduling.bound import LowerBound, lower_bound
 from rivet_core.scheduling.predict import Prediction
+from rivet_core.scheduling.price import WavePrice, price_bounds, price_waves
 from rivet_core.scheduling.simulate import SimulationResult, simulate
-from rivet_core.scheduling.waves import WavePlan, WavePrice, free_waves, price_waves, recommend_waves
+from rivet_core.scheduling.suspects import Suspect, find_suspects, message_of, own_runs
+from rivet_core.scheduling.turns import simulate_turns
+from rivet_core.scheduling.waves import WavePlan, free_waves, recommend_waves
 from rivet_core.scheduling.whatif import WhatIf, what_ifs
 
 AUTO = "auto"
@@ -24,6 +27,8 @@ WAVES = "waves"
 PLAN_WAVES = "waves-bottleneck"
 POOL = "bottleneck"
 FAST_LANE = "fast-lane"
+MOST_LAST_WORDS = 10
+"""How many exports that start last are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +148,13 @@ def assemble(
     barriers = WAVES if config_order else PLAN_WAVES
     records = {name: registry.policies[name].record for name in (barriers, POOL, policy)}
     runs = {name: simulate(jobs, capacities, record) for name, record in records.items()}
+    # One wave has no barrier, so nothing to price.
+    bounds = price_bounds(jobs, capacities, records[barriers], records[POOL]) if waves.asked > 1 else None
+    suspects = find_suspects(
+        {item.name: own_runs(item.facts.history, item.facts.fingerprint) for item in judged},
+        {item.name: item.facts.spec.depends_on for item in judged},
+    )
+    turns = {name: suspect.turn for name, suspect in suspects.items()}
     campaign_facts = _facts(found, judged, jobs, isolated, bound)
     reasons = emit_reasons(campaign_facts, registry)
     return Campaign(
@@ -151,14 +163,14 @@ def assemble(
         capacities=capacities,
         policy=policy,
         waves=waves,
-        price=price_waves(runs[barriers], runs[POOL]),
+        price=price_waves(runs[barriers], runs[POOL], bounds),
         bound=bound,
-        predicted=runs[policy],
+        predicted=simulate_turns(jobs, capacities, records[policy], turns) if turns else runs[policy],
         free_waves=free_waves(bound),
         what_ifs=what_ifs(jobs, capacities),
         isolated=isolated,
         reasons=reasons,
-        hints=_hints(judged, isolated, capacities),
+        hints=(*_hints(judged, isolated, capacities), *_last_words(judged, suspects)),
     )
 
 
@@ -253,3 +265,10 @@ def _hints(judged: Sequence[Judged], isolated: frozenset[str], capacities: Capac
     if len(serial) > 1:
         hints.append(f"one at a time, as declared: {', '.join(serial)}")
     return tuple(hints)
+
+
+def _last_words(judged: Sequence[Judged], suspects: Mapping[str, Suspect]) -> list[str]:
+    """Return what is said of exports that apply starts last."""
+    said = [message_of(item.name, suspects[item.name], item.group) for item in judged if item.name in suspects]
+    more = len(said) - MOST_LAST_WORDS
+    return said if more <= 0 else [*said[:MOST_LAST_WORDS], f"{more} more start last, for the same reasons"]

@@ -233,11 +233,15 @@ def _ask_under_snapshot(session: SourceSession, kind: str, spec: ExportSpec, mar
         read.failures[spec.name] = plugin_fault(kind, error)
 
 
+_PROBLEMS = {RelationKind.MISSING: "missing", RelationKind.QUERY: "query"}
+"""What is wrong with an item that has a problem; of a table that is there only its rights can be."""
+
+
 def _problem(table: TableFacts | None, spec: ExportSpec) -> RivetError | None:
     if table is None:
         return SourceError(f"{item_name(spec)} was not found", hint="check the name and the schema", error_class="missing")
     if table.problem or table.kind is RelationKind.MISSING:
-        kind = "missing" if table.kind is RelationKind.MISSING else "permission"
+        kind = _PROBLEMS.get(table.kind, "permission")
         return SourceError(
             table.problem or f"{item_name(spec)} does not exist", hint=table.remedy, code=f"source_{kind}", error_class=kind
         )

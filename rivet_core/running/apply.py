@@ -29,11 +29,12 @@ from rivet_core.running.pressure import Limits, Pressure
 from rivet_core.running.retry import Budget
 from rivet_core.running.signals import listening
 from rivet_core.running.stop import Stop
-from rivet_core.running.suspects import find_suspects, message_of
 from rivet_core.running.task import ExportTask, tasks_from_plan
 from rivet_core.running.watchdog import STALL_SECONDS, Acts, watching
 from rivet_core.running.work import ExportWork
 from rivet_core.scheduling.dispatch import Dispatcher
+from rivet_core.scheduling.suspects import find_suspects, message_of, own_runs
+from rivet_core.scheduling.turns import alone
 from rivet_core.scheduling.waiting import Waiting
 from rivet_core.state import open_state
 
@@ -167,7 +168,10 @@ def _run(
     pressure = context.pressure or Pressure({}, context.events, context.stop)
     capacities = capacities_of(plan, tasks, workers)
     histories = context.state.histories(10)
-    suspects = find_suspects(tasks, histories)
+    suspects = find_suspects(
+        {task.name: own_runs(histories.get(task.name, ()), task.history_fingerprint) for task in tasks},
+        {task.name: task.spec.depends_on for task in tasks},
+    )
     turns = {task.name: suspects[task.name].turn if task.name in suspects else 0 for task in tasks}
     budget = ConnectionBudget(capacities, context.state.leases)
     connections = Connections(plan, registry, budget, context.stop, context.acts, pressure, base=base)
@@ -205,7 +209,8 @@ def _run(
                     context.events.emit("warning", message=found.warnings[-1])
             for turn in sorted(set(turns.values())):
                 members = [task for task in tasks if turns[task.name] == turn]
-                dispatcher = Dispatcher(jobs_of(members, capacities, histories, alone=turn > 0), capacities, policy)
+                jobs = jobs_of(members, capacities, histories)
+                dispatcher = Dispatcher(alone(jobs, capacities) if turn else jobs, capacities, policy)
                 by_name = {task.name: task for task in members}
                 work = ExportWork(by_name, connections, budget, context, lock_wait=options.lock_wait)
                 executor = Executor(dispatcher, by_name, context, work, fail_fast=plan.fail_fast)

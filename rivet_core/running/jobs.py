@@ -26,13 +26,10 @@ def capacities_of(plan: Plan, tasks: Iterable[ExportTask], workers: int) -> Capa
     return Capacities(workers=workers, groups=groups)
 
 
-def jobs_of(
-    tasks: Sequence[ExportTask], capacities: Capacities, histories: Mapping[str, Sequence[RunFact]], *, alone: bool = False
-) -> tuple[Job, ...]:
+def jobs_of(tasks: Sequence[ExportTask], capacities: Capacities, histories: Mapping[str, Sequence[RunFact]]) -> tuple[Job, ...]:
     """Return a job per task. Dependencies on exports outside of the campaign count as done.
 
-    Hand-set waves are kept as they stand; without any the plan's recommended ones hold. `alone` makes each job take its
-    whole group.
+    Hand-set waves are kept as they stand; without any the plan's recommended ones hold.
     """
     names = {task.name for task in tasks}
     hand_set = any(task.wave is not None for task in tasks)
@@ -48,7 +45,7 @@ def jobs_of(
                 group=task.group,
                 predicted_seconds=seconds,
                 p90_seconds=task.p90,
-                connections=group.max_connections if alone else min(_widest(task), group.max_connections),
+                connections=min(_widest(task), group.max_connections),
                 heavy=task.heavy,
                 serial=task.spec.parallel_safe is False,
                 parallel_safe=task.parallel_safe,

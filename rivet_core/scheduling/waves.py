@@ -2,20 +2,19 @@
 
 Exports go, in rank order, into the earliest wave that still has budget on every resource (budget: an equal share of the lower
 bound), so important ones come early and each wave is about as long as the others. A barrier costs time; `free_waves` says
-how many cost nothing and `WavePrice` what the asked number costs.
+how many cost nothing, `rivet_core.scheduling.price` what the asked number costs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.bound import LowerBound, lower_bound
 from rivet_core.scheduling.chains import Chains
 from rivet_core.scheduling.resources import WORKERS, cap_workers, demands, units_of
-from rivet_core.scheduling.simulate import SimulationResult
 
 DEFAULT_WAVES = 4
 
@@ -51,28 +50,6 @@ class WavePlan:
         if self.hand_set:
             return tuple(jobs)
         return tuple(replace(job, wave=self.wave_of[job.name]) for job in jobs)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WavePrice:
-    """What barriers cost, all predicted. `share` is extra time over the pool's (0.18 = 18 % longer).
-
-    `wave_seconds` is how long each wave lasts by number, `None` for exports without one.
-    """
-
-    waves_seconds: float
-    pool_seconds: float
-    wave_seconds: Mapping[int | None, float] = field(default_factory=dict)
-
-    @property
-    def extra_seconds(self) -> float:
-        """Seconds that the barriers add."""
-        return max(0.0, self.waves_seconds - self.pool_seconds)
-
-    @property
-    def share(self) -> float:
-        """`extra_seconds` over the pool's makespan."""
-        return self.extra_seconds / self.pool_seconds if self.pool_seconds > 0 else 0.0
 
 
 def free_waves(bound: LowerBound) -> int:
@@ -127,16 +104,6 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
         spans=frozenset(spans),
         hand_set=frozenset(hand_set),
     )
-
-
-def price_waves(with_barriers: SimulationResult, without: SimulationResult) -> WavePrice:
-    """Return what barriers cost: a policy with barriers against one without, both simulated on the same jobs in waves."""
-    lengths: dict[int | None, float] = {}
-    before = 0.0
-    for wave, end in sorted(with_barriers.wave_ends.items(), key=lambda item: item[1]):
-        lengths[wave] = end - before
-        before = end
-    return WavePrice(waves_seconds=with_barriers.makespan_seconds, pool_seconds=without.makespan_seconds, wave_seconds=lengths)
 
 
 def _reach(job: Job) -> float:

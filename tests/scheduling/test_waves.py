@@ -1,16 +1,14 @@
-"""Recommended waves, free barriers, and the price of the others."""
+"""Recommended waves and free barriers."""
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rivet_core.scheduling.bound import lower_bound
 from rivet_core.scheduling.resources import demands, units_of
-from rivet_core.scheduling.simulate import simulate
-from rivet_core.scheduling.waves import free_waves, price_waves, recommend_waves
-from tests.scheduling.campaigns import POLICIES, campaigns, capacity, job, row
+from rivet_core.scheduling.waves import free_waves, recommend_waves
+from tests.scheduling.campaigns import campaigns, capacity, job, row
 
 
 def test_exports_fill_waves_in_rank_order():
@@ -68,26 +66,6 @@ def test_what_waits_is_never_in_an_earlier_wave():
     jobs = (job("a", rank=0, depends_on=("b",)), job("b", rank=1), job("c", rank=2))
     plan = recommend_waves(jobs, capacity(1), asked=3)
     assert plan.wave_of["a"] >= plan.wave_of["b"]
-
-
-def price_of(jobs, barriers):
-    runs = [simulate(jobs, capacity(2), POLICIES[name]) for name in (barriers, "bottleneck")]
-    return price_waves(*runs)
-
-
-def test_even_exports_make_free_barriers():
-    jobs = row([10.0] * 8)
-    assigned = recommend_waves(jobs, capacity(2), asked=4).assign(jobs)
-    price = price_of(assigned, "waves-bottleneck")
-    assert (price.waves_seconds, price.pool_seconds, price.share) == (40, 40, 0)
-    assert price.wave_seconds == {1: 10, 2: 10, 3: 10, 4: 10}
-
-
-def test_a_barrier_behind_a_giant_has_its_price():
-    jobs = (job("giant", 30, wave=1), job("x", 10, wave=2), job("y", 10, wave=2))
-    price = price_of(jobs, "waves")
-    assert (price.waves_seconds, price.pool_seconds, price.extra_seconds) == (40, 30, 10)
-    assert price.share == pytest.approx(1 / 3)
 
 
 @settings(max_examples=100, deadline=None)

@@ -289,3 +289,18 @@ def test_s02_after_a_crash_zero_live_rows_is_not_empty(source):
     source.execute("SELECT pg_stat_reset()", admin=True)
     rows = source.facts("t")["t"].rows
     assert rows[0].value == 20000
+
+
+def test_a_query_that_takes_long_to_plan_is_read_without_an_estimate(source, monkeypatch):
+    """The planner calls an immutable function while it plans."""
+    monkeypatch.setattr("rivet_postgres.catalog.query.EXPLAIN_TIMEOUT_MS", 300)
+    source.execute(
+        "CREATE FUNCTION slow() RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(3); RETURN 1; END'"
+    )
+    item = InspectItem(name="q", query="SELECT slow() AS a, 'x'::text AS b")
+    facts = source.session.inspect([item]).tables["q"]
+    assert [(column.name, column.source_type) for column in facts.columns] == [("a", "integer"), ("b", "text")]
+    assert (facts.problem, facts.rows, facts.scan_bytes) == ("", (), None)
+    assert facts.notes == ("no estimate: canceling statement due to statement timeout",)
+    plain = source.session.inspect([InspectItem(name="q", query="SELECT 1 AS a")]).tables["q"]
+    assert plain.rows[0].value == 1

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from psycopg.errors import QueryCanceled
+
 from rivet_core.facts import Basis, ColumnFacts, Evidence, InspectItem, RelationKind, TableFacts
 from rivet_core.sql.querytext import derived_table
 from rivet_postgres.catalog.columns import arrow_text
@@ -15,6 +17,7 @@ from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.columns import RawColumn, plan_column
 from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.exchange import Exchange
+from rivet_postgres.failures import plain_message
 from rivet_postgres.types import TypeCatalog
 
 EXPLAIN_TIMEOUT_MS = 10_000
@@ -43,45 +46,42 @@ def describe_query(catalog: Catalog, types: TypeCatalog, query: str) -> tuple[Ra
 
 
 def query_facts(catalog: Catalog, types: TypeCatalog, item: InspectItem, query: str) -> TableFacts:
-    """Return the facts of a query. Raises what the server raises; the caller makes a problem row of it."""
+    """Return the facts of a query; without an estimate where planning it takes too long, which is no reason not to read it.
+
+    Raises what the server raises; the caller makes a problem row of it.
+    """
+    source = derived_table(POSTGRES, query)
     with catalog.transaction(statement_ms=EXPLAIN_TIMEOUT_MS):
         columns = tuple(_facts(column, types) for column in describe_query(catalog, types, query))
-        source = derived_table(POSTGRES, query)
-        plan, now = _explain(catalog, _all_rows(source))
-        scanned = _scanned(catalog, plan)
-        names = {column.name: column.source_type for column in columns}
-        ranges = {name: _range_uses_index(catalog, source, name, names[name]) for name in item.columns if name in names}
-    rows, width = int(plan["Plan Rows"]), int(plan["Plan Width"])
-    return TableFacts(
-        name=item.name,
-        kind=RelationKind.QUERY,
-        columns=columns,
-        rows=(_evidence("query_rows", rows, "rows", now),),
-        bytes=(_evidence("query_bytes", rows * width, "B", now),),
-        avg_width=width or None,
-        scan_bytes=_evidence("scan_bytes", scanned, "B", now),
-        index_for_range=ranges,
-    )
+        facts = TableFacts(name=item.name, kind=RelationKind.QUERY, columns=columns)
+        try:
+            return _estimated(catalog, facts, item.columns, source, source, "query")
+        except QueryCanceled as error:
+            return replace(facts, notes=(f"no estimate: {plain_message(error)}",))
 
 
 def view_estimate(catalog: Catalog, facts: TableFacts, columns: Sequence[str], source: str) -> TableFacts:
     """Return the facts of a view or foreign table with the planner's own guess, labelled as a guess."""
     with catalog.transaction(statement_ms=EXPLAIN_TIMEOUT_MS):
-        plan, now = _explain(catalog, _all_rows(source))
-        scanned = _scanned(catalog, plan)
-        types = {column.name: column.source_type for column in facts.columns}
-        ranges = {
-            name: _range_uses_index(catalog, f"{source} AS rivet_row", name, types[name]) for name in columns if name in types
-        }
+        found = _estimated(catalog, facts, columns, source, f"{source} AS rivet_row", "view")
+    return replace(found, notes=(*facts.notes, "rows and bytes are the planner's guess"))
+
+
+def _estimated(catalog: Catalog, facts: TableFacts, columns: Sequence[str], source: str, named: str, kind: str) -> TableFacts:
+    """Return the facts with what EXPLAIN says of `source`; `named` is the same with the name `rivet_row`."""
+    guess = "" if kind == "query" else "_guess"
+    plan, now = _explain(catalog, _all_rows(source))
+    scanned = _scanned(catalog, plan)
+    types = {column.name: column.source_type for column in facts.columns}
+    ranges = {name: _range_uses_index(catalog, named, name, types[name]) for name in columns if name in types}
     rows, width = int(plan["Plan Rows"]), int(plan["Plan Width"])
     return replace(
         facts,
-        rows=(_evidence("view_rows_guess", rows, "rows", now),),
-        bytes=(_evidence("view_bytes_guess", rows * width, "B", now),),
+        rows=(_evidence(f"{kind}_rows{guess}", rows, "rows", now),),
+        bytes=(_evidence(f"{kind}_bytes{guess}", rows * width, "B", now),),
         avg_width=width or None,
         scan_bytes=_evidence("scan_bytes", scanned, "B", now),
         index_for_range=ranges,
-        notes=(*facts.notes, "rows and bytes are the planner's guess"),
     )
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from rivet_core.facts import RunFact
-from rivet_core.running.task import ExportTask
 
 SAME_FAILURES = 3
 """An export whose last runs failed alike this often is a suspect."""
+
+RUNS_LOOKED_AT = 10
+"""How many of an export's newest runs say whether it is one."""
 
 DIED = "the process ended without a word"
 """The class of a run in which the whole process died: killed, or out of memory. Nobody knows which of its exports did it."""
@@ -32,17 +34,24 @@ class Suspect:
         return self.times if self.failed == DIED else 1
 
 
-def find_suspects(tasks: Sequence[ExportTask], histories: Mapping[str, Sequence[RunFact]]) -> dict[str, Suspect]:
-    """Return the suspects by name, and everything that depends on one. Runs of an earlier statement prove nothing."""
+def own_runs(history: Sequence[RunFact], fingerprint: str) -> list[RunFact]:
+    """Return the newest runs of this statement, newest first: those of an earlier one prove nothing."""
+    newest = sorted(history, key=lambda run: (run.started_at, run.run_id), reverse=True)[:RUNS_LOOKED_AT]
+    return [run for run in newest if run.fingerprint in ("", fingerprint)]
+
+
+def find_suspects(runs: Mapping[str, Sequence[RunFact]], waits: Mapping[str, Sequence[str]]) -> dict[str, Suspect]:
+    """Return the suspects by name, and everything that waits for one. `runs` are each export's own, newest first; `waits`
+    names what each one depends on.
+    """
     found: dict[str, Suspect] = {}
-    for task in tasks:
-        runs = (run for run in histories.get(task.name, ()) if run.fingerprint in ("", task.history_fingerprint))
-        ends = [end for run in runs if (end := _end(run)) is not None]
+    for name, history in runs.items():
+        ends = [end for run in history if (end := _end(run)) is not None]
         times = len(list(takewhile(lambda end: end == ends[0], ends)))  # noqa: B023 - used up at once
         if times >= SAME_FAILURES and ends[0]:
-            found[task.name] = Suspect(failed=ends[0], times=times)
-    while True:
-        behind = {task.name: [name for name in task.spec.depends_on if name in found] for task in tasks}
+            found[name] = Suspect(failed=ends[0], times=times)
+    while found:
+        behind = {name: [other for other in others if other in found] for name, others in waits.items()}
         changed = False
         for name, before in behind.items():
             last = max((found[other] for other in before), key=lambda suspect: suspect.turn, default=None)
@@ -50,7 +59,8 @@ def find_suspects(tasks: Sequence[ExportTask], histories: Mapping[str, Sequence[
                 found[name] = Suspect(failed=last.failed, times=last.times, behind=before[0])
                 changed = True
         if not changed:
-            return found
+            break
+    return found
 
 
 def message_of(name: str, suspect: Suspect, group: str) -> str:

@@ -6,28 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rivet_core.facts import DestinationRef, ExportSpec, RunFact
-from rivet_core.running.layout import Layout
-from rivet_core.running.suspects import DIED, find_suspects, message_of
-from rivet_core.running.task import ExportTask
+from rivet_core.facts import RunFact
+from rivet_core.scheduling.suspects import DIED, find_suspects, message_of, own_runs
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
 
-def task(name: str, *depends_on: str) -> ExportTask:
-    return ExportTask(
-        name=name,
-        source="s",
-        group="g",
-        spec=ExportSpec(name=name, source="s", depends_on=depends_on, destination=DestinationRef(type="local", options={})),
-        units=(),
-        cursor_snapshot=(),
-        plan_id="p",
-        fingerprint="",
-        history_fingerprint="now",
-        layout=Layout(export=name),
-        options={},
-    )
+def suspects_of(waits, histories):
+    own = {name: own_runs(histories.get(name, ()), "now") for name in waits}
+    return find_suspects(own, waits)
 
 
 def runs(*ends: str, fingerprint: str = "now") -> tuple[RunFact, ...]:
@@ -65,26 +52,24 @@ def runs(*ends: str, fingerprint: str = "now") -> tuple[RunFact, ...]:
     ],
 )
 def test_three_alike_in_a_row(ends, found):
-    suspects = find_suspects([task("a")], {"a": runs(*ends)})
+    suspects = suspects_of({"a": ()}, {"a": runs(*ends)})
     assert {name: (one.failed, one.times) for name, one in suspects.items()} == ({"a": found} if found else {})
 
 
 def test_runs_of_an_earlier_statement_prove_nothing():
-    assert find_suspects([task("a")], {"a": runs("limit", "limit", "limit", fingerprint="before")}) == {}
+    assert suspects_of({"a": ()}, {"a": runs("limit", "limit", "limit", fingerprint="before")}) == {}
 
 
 def test_what_waits_for_a_suspect_starts_with_it():
-    tasks = [task("a"), task("b", "a"), task("c", "b"), task("d")]
-    suspects = find_suspects(tasks, {"a": runs(*["died"] * 4)})
+    suspects = suspects_of({"a": (), "b": ("a",), "c": ("b",), "d": ()}, {"a": runs(*["died"] * 4)})
     assert {name: one.turn for name, one in suspects.items()} == {"a": 4, "b": 4, "c": 4}
     assert message_of("c", suspects["c"], "g") == "c starts last, because it waits for b"
 
 
 def test_what_died_oftener_starts_later():
     """One export takes the process along; two others happened to run beside it. They are done before it starts again."""
-    tasks = [task("a"), task("b"), task("c"), task("d", "b")]
     histories = {"a": runs(*["died"] * 5), "b": runs("timeout", "timeout", "timeout", "timeout"), "c": runs(*["died"] * 3)}
-    suspects = find_suspects(tasks, histories)
+    suspects = suspects_of({"a": (), "b": (), "c": (), "d": ("b",)}, histories)
     assert sorted(suspects, key=lambda name: (suspects[name].turn, name)) == ["b", "d", "c", "a"]
     said = "b failed alike in its last 4 runs (timeout): it starts last, alone on group g"
     assert message_of("b", suspects["b"], "g") == said
