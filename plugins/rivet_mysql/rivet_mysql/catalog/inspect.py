@@ -6,19 +6,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from rivet_core.errors import SourceError
 from rivet_core.facts import CatalogFacts, InspectItem, RelationKind, Role, TableFacts
+from rivet_core.sql.querytext import derived_table
+from rivet_mysql.catalog.estimate import Estimate, explain, with_estimate
 from rivet_mysql.catalog.query import query_facts
 from rivet_mysql.catalog.server import ServerSheet, account_name, server_sheet
-from rivet_mysql.catalog.statements import SYSTEM, Key, Question, moment, read_columns, read_sheet
+from rivet_mysql.catalog.statements import SYSTEM, Key, Question, moment, read_columns, read_sheet, read_sizes
 from rivet_mysql.catalog.tables import Context, table_facts
 from rivet_mysql.connection import Link, Server, number, text
 from rivet_mysql.dialect import MYSQL, split_name, written
 
 
 def inspect(link: Link, server: Server, address: str, items: Sequence[InspectItem]) -> CatalogFacts:
-    """Return the facts of `items`: eleven statements for the server and all tables, two more for each query.
+    """Return the facts of `items`: eleven statements for the server and all tables. Where there are queries or views, one more
+    (two without the right to InnoDB's statistics) for the tables below them, two for each view and three for each query.
 
     No items means every table and view outside the system databases, for `init`; one statement more.
     """
@@ -28,6 +33,7 @@ def inspect(link: Link, server: Server, address: str, items: Sequence[InspectIte
     tables = [item for item in items if item.query is None]
     facts = {item.name: query_facts(link, item) for item in items if item.query is not None}
     facts.update(_tables(link, server, sheet, tables))
+    facts.update(_estimated(link, server, sheet, facts, {item.name: item.query for item in items if item.query is not None}))
     return CatalogFacts(server=sheet.facts, tables=facts, statements=link.statements - before, seconds=time.monotonic() - begun)
 
 
@@ -66,6 +72,34 @@ def _tables(link: Link, server: Server, sheet: ServerSheet, items: Sequence[Insp
         if item.name in keys:
             facts[item.name] = table_facts(context, item, question.fold(keys[item.name], sheet.folds_case))
     return facts
+
+
+def _estimated(
+    link: Link, server: Server, sheet: ServerSheet, facts: Mapping[str, TableFacts], queries: Mapping[str, str]
+) -> dict[str, TableFacts]:
+    """Return the queries and views with the optimizer's guess; without one where it cannot be had, which is no problem."""
+    found: dict[str, TableFacts] = {}
+    estimates: dict[str, Estimate] = {}
+    for name, one in facts.items():
+        if one.problem or one.kind not in (RelationKind.QUERY, RelationKind.VIEW):
+            continue
+        source = derived_table(MYSQL, queries[name]) if name in queries else MYSQL.qualified((one.schema, one.relation))
+        try:
+            estimates[name] = explain(link, server, source, f"explaining {name}", folds_case=sheet.folds_case)
+        except SourceError as error:
+            if error.error_class == "connection":
+                raise
+            found[name] = replace(one, notes=(*one.notes, f"no estimate: {error.message}"))
+    keys = {key for estimate in estimates.values() for key in estimate.keys}
+    if not estimates:
+        return found
+    question = Question(link, server, list(keys), account=sheet.account, folds_case=sheet.folds_case)
+    sizes = read_sizes(question) if keys else {}
+    assert sheet.facts.observed_at is not None  # noqa: S101 - the server's own clock, just read
+    for name, estimate in estimates.items():
+        kind = "query" if name in queries else "view"
+        found[name] = with_estimate(facts[name], estimate, sizes, sheet.facts.observed_at, kind)
+    return found
 
 
 def locate(name: str, database: str) -> Key | TableFacts:

@@ -1,22 +1,20 @@
-"""A query's columns without running it, and what the optimizer thinks of it."""
+"""A query's columns, without running it."""
 
 # Identifiers and literals are quoted by the dialect.
 # ruff: noqa: S608
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rivet_core.errors import RivetError
-from rivet_core.facts import Basis, ColumnFacts, Evidence, InspectItem, RelationKind, TableFacts
+from rivet_core.facts import ColumnFacts, InspectItem, RelationKind, TableFacts
 from rivet_core.sql.querytext import derived_table
 from rivet_mysql.connection import Link, text
 from rivet_mysql.dialect import MYSQL
 from rivet_mysql.types import Declared, declared_from_protocol, reading
 
-QUALITY_EXPLAIN = 20
 _NOT_NULL = 1
 
 
@@ -52,59 +50,9 @@ def query_columns(described: Sequence[tuple[str, Declared, bool]]) -> tuple[Colu
 
 
 def query_facts(link: Link, item: InspectItem) -> TableFacts:
-    """Return the facts of a query: two statements, neither of which runs it. What is wrong with it is its problem."""
-    query = item.query or ""
+    """Return what a query is, without running it. What is wrong with it is its problem."""
     try:
-        columns = query_columns(describe_query(link, query, f"describing {item.name}"))
-        plan = link.rows(f"EXPLAIN FORMAT=JSON SELECT * FROM {derived_table(MYSQL, query)}", doing=f"explaining {item.name}")
+        columns = query_columns(describe_query(link, item.query or "", f"describing {item.name}"))
     except RivetError as error:
         return TableFacts(name=item.name, kind=RelationKind.QUERY, problem=error.message, remedy=error.hint)
-    tables = list(_tables(json.loads(text(plan[0][0])))) if plan else []
-    return TableFacts(
-        name=item.name,
-        kind=RelationKind.QUERY,
-        columns=columns,
-        rows=_guess(tables),
-        notes=("rows are the optimizer's guess",) if tables else (),
-    )
-
-
-def _tables(node: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every table of an EXPLAIN, nested ones included."""
-    if isinstance(node, dict):
-        if "table_name" in node:
-            yield node
-        for child in node.values():
-            yield from _tables(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from _tables(child)
-
-
-def _guess(tables: Sequence[Mapping[str, Any]]) -> tuple[Evidence, ...]:
-    rows = 1.0
-    known = False
-    for table in tables:
-        if str(table["table_name"]).startswith("<"):
-            continue  # a derived table: its own tables are listed too
-        examined = table.get("rows_produced_per_join") or table.get("rows") or table.get("rows_examined_per_scan")
-        if isinstance(examined, int | float):
-            known = True
-            rows = (
-                float(examined)
-                if "rows_produced_per_join" in table
-                else rows * examined * float(table.get("filtered", 100)) / 100
-            )
-    if not known:
-        return ()
-    return (
-        Evidence(
-            signal="table_rows",
-            value=round(rows),
-            unit="rows",
-            source="EXPLAIN",
-            observed_at=None,
-            quality=QUALITY_EXPLAIN,
-            basis=Basis.STATISTICS,
-        ),
-    )
+    return TableFacts(name=item.name, kind=RelationKind.QUERY, columns=columns)
