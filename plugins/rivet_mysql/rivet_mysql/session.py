@@ -24,9 +24,11 @@ from rivet_core.facts import (
     UnitDigest,
     UnitKind,
 )
+from rivet_core.sql.deltas import DeltaQuestions, with_rows
 from rivet_core.sql.endpoint import Endpoint
 from rivet_core.sql.querytext import ALIAS, derived_table
 from rivet_core.sql.select import key_expressions
+from rivet_mysql.catalog.estimate import expected_delta
 from rivet_mysql.catalog.inspect import inspect, look_up
 from rivet_mysql.catalog.query import describe_query, query_columns
 from rivet_mysql.catalog.server import server_sheet
@@ -64,6 +66,7 @@ class MysqlSession:
         self._streams: set[MysqlStream] = set()
         self._tables: dict[str, tuple[float, TableFacts | None]] = {}
         self._inspected: dict[str, tuple[float, TableFacts]] = {}
+        self._deltas = DeltaQuestions()
         self._lock = threading.Lock()
 
     @property
@@ -117,7 +120,9 @@ class MysqlSession:
             fresh = spec.query is None and seen is not None and time.monotonic() - at <= KNOWN_SECONDS
             facts = seen if fresh and seen is not None else self._facts(link, spec)
             chosen_columns(spec, facts)
-            return units_of(link, spec, facts, committed)
+            units = units_of(link, spec, facts, committed)
+            asked = self._deltas.range_of(facts, units) if spec.query is None else None
+            return units if asked is None else with_rows(units, expected_delta(link, server, spec, facts, asked))
 
     def read(self, spec: ReadSpec, unit: Unit) -> MysqlStream:
         """Start reading one unit: the columns are known now, the rows come when the stream is iterated."""

@@ -8,8 +8,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rivet_core.facts import CatalogFacts, InspectItem, Mark, ReadSpec, ServerFacts, TableFacts, Unit, UnitDigest, UnitKind
+from rivet_core.facts import (
+    CatalogFacts,
+    InspectItem,
+    Mark,
+    Mode,
+    ReadSpec,
+    ServerFacts,
+    TableFacts,
+    Unit,
+    UnitDigest,
+    UnitKind,
+)
+from rivet_core.sql.deltas import DeltaQuestions, with_rows
 from rivet_core.sql.select import KeyTypes, SelectItem, is_coalesce, select_unit
+from rivet_postgres.catalog.expected import expected_rows
 from rivet_postgres.catalog.inspect import inspect_catalog, probe_server
 from rivet_postgres.catalog.keys import Place, fetch_bounds, probe_ends, sample_key
 from rivet_postgres.catalog.transaction import Catalog
@@ -63,6 +76,7 @@ class PostgresSession:
         self._facts: dict[tuple[str | None, str | None], TableFacts] = {}
         self._relations: dict[tuple[str | None, str | None, str], Relation] = {}
         self._keys: dict[Place, Keys] = {}
+        self._deltas = DeltaQuestions()
         self._busy: set[Any] = set()
         self._lock = threading.Lock()
         self._describing = threading.RLock()
@@ -101,7 +115,13 @@ class PostgresSession:
             with self._catalog() as catalog:
                 return sample_key(catalog, relation, columns, units, blocks)
 
-        return plan_units(spec, committed, lambda: self._table(spec), keys, sample)
+        units = plan_units(spec, committed, lambda: self._table(spec), keys, sample)
+        if spec.query is None and spec.mode in (Mode.INCREMENTAL, Mode.TIME_WINDOW):
+            table = self._table(spec)
+            if (asked := self._deltas.range_of(table, units)) is not None:
+                with self._catalog() as catalog:
+                    return with_rows(units, expected_rows(catalog, spec, table, asked))
+        return units
 
     def read(self, spec: ReadSpec, unit: Unit) -> PostgresStream:
         """Start reading one unit on a connection of its own; it goes back when the stream ends or is closed."""

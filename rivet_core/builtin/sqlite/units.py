@@ -13,6 +13,7 @@ from rivet_core.builtin.sqlite.schema import Table
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Mark, Mode, ReadSpec, TableFacts, TypeKind, Unit, UnitKind
 from rivet_core.sql.cursor_plan import CursorPlan, cursor_units, plan_cursor
+from rivet_core.sql.deltas import with_rows
 from rivet_core.sql.windows import time_column, unix_edge, window_units
 
 
@@ -35,7 +36,8 @@ def units_of(
         case Mode.FULL:
             return (Unit(index=0, kind=UnitKind.WHOLE),)
         case Mode.INCREMENTAL:
-            return incremental(spec, facts, table, committed)
+            units = incremental(spec, facts, table, committed)
+            return with_rows(units, _past(connection, spec, table, units))
         case Mode.CHUNKED:
             return chunks.tiles(connection, spec, facts, table)
         case Mode.TIME_WINDOW:
@@ -65,6 +67,15 @@ def incremental(spec: ReadSpec, facts: TableFacts, table: Table | None, committe
         back = look_back(committed[0], plan.kind, spec.lookback_seconds)
         units = (replace(units[0], lower=(back,), lower_inclusive=True), *units[1:])
     return units
+
+
+def _past(connection: Connection, spec: ReadSpec, table: Table | None, units: Sequence[Unit]) -> int | None:
+    """Return how many rowids lie past the cursor where the cursor is the rowid, by one step to its end; else `None`."""
+    lower = units[0].lower
+    if table is None or not lower or spec.cursor != (table.rowid_alias,):
+        return None
+    ends = chunks.Explorer(connection, table.relation.name, table.rowid_alias).ends()
+    return 0 if ends is None else max(0, ends[1] - int(lower[0].value))
 
 
 def windows(spec: ReadSpec, facts: TableFacts, today: date) -> tuple[Unit, ...]:

@@ -145,6 +145,24 @@ def test_incremental_loses_no_row(tmp_path_factory, rows, stops, key, indexed) -
         connection.close()
 
 
+@pytest.mark.parametrize(
+    ("key", "cursor", "expected"),
+    [
+        ("id INTEGER PRIMARY KEY", "id", 90),
+        ("id INTEGER PRIMARY KEY", "v", None),
+        ("id INT PRIMARY KEY NOT NULL", "id", None),
+    ],
+)
+def test_a_cursor_on_the_rowid_knows_what_lies_past_it(database, open_session, key, cursor, expected) -> None:
+    rows = [(i, i) for i in range(1, 101)]
+    session = open_session(database(f"CREATE TABLE t ({key}, v INTEGER NOT NULL)", ("INSERT INTO t VALUES (?, ?)", rows)))
+    spec = ReadSpec(export="e", table="t", mode=Mode.INCREMENTAL, cursor=(cursor,))
+    (first, *_) = session.units(spec, ())
+    (later, *_) = session.units(spec, (Mark(column=cursor, type="INTEGER", value="10"),))
+    (past, *_) = session.units(spec, (Mark(column=cursor, type="INTEGER", value="200"),))
+    assert (first.rows, later.rows, past.rows) == (None, expected, None if expected is None else 0)
+
+
 def test_the_pair_orders_ties_and_a_unique_cursor_needs_none(database, open_session) -> None:
     rows = [(i, f"2026-01-01 00:00:0{i // 4}") for i in range(12)]
     session = open_session(

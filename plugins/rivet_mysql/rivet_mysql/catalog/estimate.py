@@ -14,9 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from rivet_core.facts import Basis, Evidence, TableFacts
+from rivet_core.errors import SourceError
+from rivet_core.facts import Basis, Evidence, ReadSpec, TableFacts, Unit
+from rivet_core.sql.select import KeyTypes, SelectItem, select_unit
 from rivet_mysql.catalog.statements import Key, Question, Size
 from rivet_mysql.connection import Link, Row, Server, text
+from rivet_mysql.dialect import MYSQL
 
 QUALITY_ROWS = 20
 QUALITY_SCAN = 40
@@ -66,11 +69,31 @@ class Estimate:
 
 def explain(link: Link, server: Server, source: str, doing: str, *, folds_case: bool) -> Estimate:
     """Return the optimizer's plan for all rows of `source`, a quoted name or a derived table. Raises `SourceError`."""
+    lines = _lines(link, server, f"SELECT * FROM {source}", doing)
+    return read_plan(lines, _aliases(link.rows("SHOW WARNINGS", doing=doing), folds_case=folds_case))
+
+
+def expected_delta(link: Link, server: Server, spec: ReadSpec, table: TableFacts, unit: Unit) -> int | None:
+    """Return the rows that the optimizer expects in `unit`, `None` when it does not answer. Nothing is read."""
+    keys = KeyTypes(
+        kinds={column.name: column.kind for column in table.columns},
+        types={column.name: column.source_type for column in table.columns},
+    )
+    source = MYSQL.qualified((table.schema, table.relation))
+    sql = select_unit(MYSQL, source=source, items=(SelectItem(name="one", verbatim="1"),), spec=spec, unit=unit, keys=keys)
+    try:
+        return read_plan(_lines(link, server, sql, f"explaining {spec.export}"), {}).rows
+    except SourceError as error:
+        if error.error_class == "connection":
+            raise
+        return None
+
+
+def _lines(link: Link, server: Server, sql: str, doing: str) -> list[dict[str, str]]:
     form = "EXTENDED" if server.is_mariadb else "FORMAT=TRADITIONAL"
-    fields, rows = link.described(f"EXPLAIN {form} SELECT * FROM {source}", doing=doing)
-    notes = link.rows("SHOW WARNINGS", doing=doing)
+    fields, rows = link.described(f"EXPLAIN {form} {sql}", doing=doing)
     names = [str(text(field.name)).lower() for field in fields]
-    return read_plan([dict(zip(names, map(text, row), strict=True)) for row in rows], _aliases(notes, folds_case=folds_case))
+    return [dict(zip(names, map(text, row), strict=True)) for row in rows]
 
 
 def read_plan(lines: Sequence[Mapping[str, str]], aliases: Mapping[str, Sequence[Key]]) -> Estimate:
