@@ -304,3 +304,10 @@ def test_a_query_that_takes_long_to_plan_is_read_without_an_estimate(source, mon
     assert facts.notes == ("no estimate: canceling statement due to statement timeout",)
     plain = source.session.inspect([InspectItem(name="q", query="SELECT 1 AS a")]).tables["q"]
     assert plain.rows[0].value == 1
+
+
+def test_a_query_that_multiplies_costs_what_comes_out(source):
+    source.execute("CREATE TABLE t(id int); INSERT INTO t SELECT generate_series(1, 2000); ANALYZE t")
+    facts = source.session.inspect([InspectItem(name="q", query="SELECT a.id, b.id AS other FROM t a CROSS JOIN t b")]).tables["q"]
+    assert facts.rows[0].value == 4_000_000
+    assert facts.scan_bytes.value == 32_000_000

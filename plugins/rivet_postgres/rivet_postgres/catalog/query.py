@@ -71,10 +71,11 @@ def _estimated(catalog: Catalog, facts: TableFacts, columns: Sequence[str], sour
     """Return the facts with what EXPLAIN says of `source`; `named` is the same with the name `rivet_row`."""
     guess = "" if kind == "query" else "_guess"
     plan, now = _explain(catalog, _all_rows(source))
-    scanned = _scanned(catalog, plan)
     types = {column.name: column.source_type for column in facts.columns}
     ranges = {name: _range_uses_index(catalog, named, name, types[name]) for name in columns if name in types}
     rows, width = int(plan["Plan Rows"]), int(plan["Plan Width"])
+    # What comes out may be more than what is scanned: a join that multiplies, a function that reads by itself.
+    scanned = max(_scanned(catalog, plan), rows * width)
     return replace(
         facts,
         rows=(_evidence(f"{kind}_rows{guess}", rows, "rows", now),),
