@@ -9,6 +9,8 @@ import pytest
 
 from rivet_core.facts import Basis, InspectItem, RelationKind, Role
 from rivet_postgres.catalog import queries
+from rivet_postgres.options import PostgresOptions
+from rivet_postgres.session import connect
 
 
 def make_tables(source, count, start=0):
@@ -260,6 +262,25 @@ def test_views_have_the_planners_guess_labelled(source):
 
 
 @pytest.mark.slow
+def test_the_limit_with_the_least_room_is_the_one_that_counts(source, database):
+    everywhere = source.session.probe().max_connections
+    source.execute(f'ALTER DATABASE "{database.name}" CONNECTION LIMIT 7', admin=True)
+    server = source.session.probe()
+    assert (server.max_connections, server.free_connections) == (7, 7 - server.used_connections)
+    assert 1 <= server.used_connections <= 3
+    role = f"capped_{database.name}"
+    source.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'pw' CONNECTION LIMIT 2", admin=True)
+    try:
+        session = connect(PostgresOptions(url=database.url_with(user=role, password="pw")))
+        capped = session.probe()
+        session.close()
+    finally:
+        source.execute(f"DROP ROLE {role}", admin=True)
+    assert (capped.max_connections, capped.used_connections, capped.free_connections) == (2, 1, 1)
+    source.execute(f'ALTER DATABASE "{database.name}" CONNECTION LIMIT -1', admin=True)
+    assert source.session.probe().max_connections == everywhere > 7
+
+
 def test_s01_s02_a_standby_knows_sizes_and_trusts_no_counters(postgres, postgres_standby_server):
     from .conftest import Source
 
@@ -308,6 +329,8 @@ def test_a_query_that_takes_long_to_plan_is_read_without_an_estimate(source, mon
 
 def test_a_query_that_multiplies_costs_what_comes_out(source):
     source.execute("CREATE TABLE t(id int); INSERT INTO t SELECT generate_series(1, 2000); ANALYZE t")
-    facts = source.session.inspect([InspectItem(name="q", query="SELECT a.id, b.id AS other FROM t a CROSS JOIN t b")]).tables["q"]
+    facts = source.session.inspect([InspectItem(name="q", query="SELECT a.id, b.id AS other FROM t a CROSS JOIN t b")]).tables[
+        "q"
+    ]
     assert facts.rows[0].value == 4_000_000
     assert facts.scan_bytes.value == 32_000_000

@@ -102,9 +102,7 @@ def _grants(facts: ExportFacts) -> Reason | None:
 
 
 def _local_counters(facts: ExportFacts) -> Reason | None:
-    table = facts.table
-    counters = (table.inserts, table.updates, table.deletes, table.dead_rows, table.changes_since_statistics)
-    if facts.server.role is not Role.STANDBY or all(value is None for value in counters):
+    if facts.server.role is not Role.STANDBY:
         return None
     return reason(
         "RV805",

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from rivet_core.errors import SourceError
 from rivet_core.facts import Role, ServerFacts
+from rivet_core.sql.limits import tightest
 from rivet_mysql.connection import Link, Row, Server, number, text
 
 _STATUS = (
@@ -31,7 +32,8 @@ def server_sheet(link: Link, server: Server, address: str) -> ServerSheet:
     """Ask the server about itself. What the account may not see is unknown, and named with the right that would show it."""
     asked = link.rows(
         "SELECT @@GLOBAL.read_only, @@GLOBAL.max_connections, @@GLOBAL.lower_case_table_names, @@GLOBAL.performance_schema,"
-        " CURRENT_USER(), DATABASE(), UTC_TIMESTAMP(6)",
+        " CURRENT_USER(), DATABASE(), UTC_TIMESTAMP(6), NULLIF(@@SESSION.max_user_connections, 0),"
+        " (SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = SUBSTRING_INDEX(USER(), '@', 1))",
         doing="asking for the server's settings",
     )[0]
     read_only, limit, folding, performance = (number(value) for value in asked[:4])
@@ -48,6 +50,7 @@ def server_sheet(link: Link, server: Server, address: str) -> ServerSheet:
     notes: list[str] = []
     oldest, history = _transactions(link, server, account, grants)
     role, lag = _replication(link, server, account, bool(read_only), grants, notes)
+    most, used = tightest([(limit, status.get("Threads_connected")), (number(asked[7]), number(asked[8]))])
     uptime = status.get("Uptime")
     threads = status.get("Threads_running")
     facts = ServerFacts(
@@ -56,8 +59,8 @@ def server_sheet(link: Link, server: Server, address: str) -> ServerSheet:
         address=address,
         role=role,
         observed_at=now,
-        max_connections=limit,
-        used_connections=status.get("Threads_connected"),
+        max_connections=most,
+        used_connections=used,
         active_sessions=None if threads is None else max(0, threads - 1),
         oldest_transaction_seconds=oldest,
         replica_lag_seconds=lag,

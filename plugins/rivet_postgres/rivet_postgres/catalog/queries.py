@@ -148,6 +148,13 @@ SELECT pg_is_in_recovery() AS standby, clock_timestamp() AS now, current_setting
   current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
     - coalesce(nullif(current_setting('reserved_connections', true), '')::int, 0) AS max_connections,
   (SELECT sum(numbackends)::int FROM pg_catalog.pg_stat_database) AS used_connections,
+  (SELECT nullif(r.rolconnlimit, -1) FROM pg_catalog.pg_roles r
+   WHERE r.rolname = session_user AND NOT r.rolsuper) AS role_limit,
+  (SELECT count(*)::int FROM pg_catalog.pg_stat_activity b JOIN pg_catalog.pg_roles r ON r.oid = b.usesysid
+   WHERE r.rolname = session_user) AS role_used,
+  (SELECT nullif(b.datconnlimit, -1) FROM pg_catalog.pg_database b, pg_catalog.pg_roles r
+   WHERE b.datname = current_database() AND r.rolname = session_user AND NOT r.rolsuper) AS database_limit,
+  d.numbackends AS database_used,
   (SELECT count(*) FROM pg_catalog.pg_stat_activity
    WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid()) AS active,
   (SELECT max(EXTRACT(epoch FROM clock_timestamp() - xact_start))::float8 FROM pg_catalog.pg_stat_activity

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rivet_core.facts import Role, ServerFacts
+from rivet_core.sql.limits import tightest
 
 STATS_GRANT = "GRANT pg_read_all_stats TO {role}"
 NEVER_SECONDS = 1e9
@@ -25,14 +26,21 @@ def server_facts(row: Any, *, address: str, role: str, backend_pid: int, encrypt
     if row.standby and row.lag_seconds is None:
         notes.append("nothing has been replayed yet: the lag is unknown")
     delay = None if row.delay_ms is None else NEVER_SECONDS if row.delay_ms < 0 else row.delay_ms / 1000
+    most, used = tightest(
+        [
+            (row.max_connections, row.used_connections),
+            (row.role_limit, row.role_used),
+            (row.database_limit, row.database_used),
+        ]
+    )
     return ServerFacts(
         engine="postgres",
         version=row.version,
         address=address,
         role=Role.STANDBY if row.standby else Role.PRIMARY,
         observed_at=row.now,
-        max_connections=row.max_connections,
-        used_connections=row.used_connections,
+        max_connections=most,
+        used_connections=used,
         active_sessions=row.active if row.sees_sessions else None,
         oldest_transaction_seconds=(row.oldest_seconds or 0.0) if row.sees_sessions else None,
         replica_lag_seconds=row.lag_seconds if row.standby else 0.0,
