@@ -77,15 +77,6 @@ def recompute(reasons: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return scores.as_dict()
 
 
-def plain_sums(reasons: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the plain sum of points per dimension, clamp reasons included: equal to the scores in an honest plan."""
-    sums = {str(dimension): 0 for dimension in DIMENSIONS}
-    for reason in reasons:
-        if reason["dimension"] is not None:
-            sums[reason["dimension"]] += int(reason["points"])
-    return sums
-
-
 def order_key(reason: Reason) -> tuple[int, int, str, str, str, str]:
     """The canonical order of reasons: dimension, part in the fold, code, provider, family, text."""
     place = len(DIMENSIONS) if reason.dimension is None else _PLACE[reason.dimension]

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from rivet_core.api import SchedulingPolicy
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Capacities, Job, PoolState
-from rivet_core.scheduling.bound import LowerBound, lower_bound
 from rivet_core.scheduling.chains import Chains
 from rivet_core.scheduling.policies import PolicyGuard
 from rivet_core.scheduling.queues import Queues
@@ -197,21 +196,6 @@ class Dispatcher:
     def drain(self, because: str = "interrupted") -> None:
         """Start nothing any more; running jobs go on until they end."""
         self._drained = self._drained or because
-
-    def bound_now(self, elapsed: Mapping[str, float]) -> LowerBound:
-        """Return the campaign's lower bound as known now: real seconds of ended jobs, at least `elapsed` (by name) of running
-        ones. Skipped jobs count nothing.
-        """
-        seconds = {name: max(spent, self._jobs[name].predicted_seconds) for name, spent in elapsed.items()}
-        seconds |= {name: ended.seconds for name, ended in self._ended.items() if ended.seconds is not None}
-        jobs = [job for job in self._ordered if job.name not in self._ended or self._ended[job.name].status != "skipped"]
-        return lower_bound(jobs, self.capacities, seconds)
-
-    def overdue(self, elapsed: Mapping[str, float]) -> tuple[Job, ...]:
-        """Return the running jobs that are past their p90, given the seconds that each has run."""
-        return tuple(
-            job for job in self.running if job.p90_seconds is not None and elapsed.get(job.name, 0.0) > job.p90_seconds
-        )
 
     def _skip_behind(self, name: str) -> tuple[str, ...]:
         skipped = tuple(later for later in self._chains.behind(name) if later not in self._ended)

@@ -29,23 +29,6 @@ class WhatIf:
     name: str = ""
 
 
-def split_job(jobs: Sequence[Job], name: str, parts: int) -> tuple[Job, ...]:
-    """Return `jobs` with export `name` replaced by `parts` equal ones, each as wide and as heavy; dependants wait for all."""
-    found: list[Job] = []
-    names = tuple(name if part == 0 else f"{name}#{part + 1}" for part in range(parts))
-    for job in jobs:
-        if job.name == name:
-            p90 = None if job.p90_seconds is None else job.p90_seconds / parts
-            found += [
-                replace(job, name=part, predicted_seconds=job.predicted_seconds / parts, p90_seconds=p90) for part in names
-            ]
-        elif name in job.depends_on:
-            found.append(replace(job, depends_on=tuple(dict.fromkeys((*job.depends_on, *names)))))
-        else:
-            found.append(job)
-    return tuple(found)
-
-
 def with_capacity(capacities: Capacities, resource: str, extra: int = 1) -> Capacities:
     """Return `capacities` with `extra` more units of `resource`."""
     if resource == WORKERS:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -64,3 +66,20 @@ def draw_campaign(seed: int, count: int) -> tuple[tuple[Job, ...], Capacities]:
 def campaigns(max_jobs: int = 25) -> st.SearchStrategy[tuple[tuple[Job, ...], Capacities]]:
     """Campaigns by seed and size: hypothesis shrinks towards few jobs."""
     return st.builds(draw_campaign, st.integers(0, 2**32), st.integers(0, max_jobs))
+
+
+def split_job(jobs: Sequence[Job], name: str, parts: int) -> tuple[Job, ...]:
+    """Return `jobs` with export `name` replaced by `parts` equal ones, each as wide and as heavy; dependants wait for all."""
+    found: list[Job] = []
+    names = tuple(name if part == 0 else f"{name}#{part + 1}" for part in range(parts))
+    for job in jobs:
+        if job.name == name:
+            p90 = None if job.p90_seconds is None else job.p90_seconds / parts
+            found += [
+                replace(job, name=part, predicted_seconds=job.predicted_seconds / parts, p90_seconds=p90) for part in names
+            ]
+        elif name in job.depends_on:
+            found.append(replace(job, depends_on=tuple(dict.fromkeys((*job.depends_on, *names)))))
+        else:
+            found.append(job)
+    return tuple(found)

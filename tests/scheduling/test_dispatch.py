@@ -161,16 +161,6 @@ def test_an_empty_campaign_is_finished():
     assert dispatcher.claim() is None
 
 
-def test_an_overdue_export_raises_the_bound():
-    dispatcher = Dispatcher((job("a", 10, p90_seconds=15), job("b", 10, p90_seconds=15)), capacity(1), POLICIES["fifo"])
-    dispatcher.claim()
-    assert dispatcher.overdue({"a": 14.0}) == ()
-    assert [found.name for found in dispatcher.overdue({"a": 16.0})] == ["a"]
-    assert dispatcher.bound_now({"a": 16.0}).seconds == 26
-    dispatcher.finish("a", actual_seconds=20.0)
-    assert dispatcher.bound_now({}).seconds == 30
-
-
 @pytest.mark.parametrize(
     ("policy", "word"),
     [

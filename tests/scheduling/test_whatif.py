@@ -9,8 +9,8 @@ from hypothesis import given, settings
 
 from rivet_core.scheduling.bound import lower_bound
 from rivet_core.scheduling.simulate import simulate
-from rivet_core.scheduling.whatif import split_job, what_ifs, with_capacity
-from tests.scheduling.campaigns import POLICIES, campaigns, capacity, job, row
+from rivet_core.scheduling.whatif import what_ifs, with_capacity
+from tests.scheduling.campaigns import POLICIES, campaigns, capacity, job, row, split_job
 
 M04 = row([51.0, 16, 10, 10, 10, 10, 10])
 
