@@ -18,7 +18,7 @@ NAV: list[dict[str, Any]] = [
     {"Getting started": "getting-started.md"},
     {"Tutorial": "tutorial.md"},
     {"Using it": ["modes.md", "types.md", "guarantees.md", "plan.md", "output.md", "policies.md", "scheduling.md"]},
-    {"Looking after it": ["reconcile.md"]},
+    {"Looking after it": ["orchestrators.md", "reconcile.md"]},
     {"Reference": ["reference/cli.md", "reference/config.md", "hooks.md"]},
     {"Background": ["security.md", "comparison.md", "benchmarks.md", "deviations.md"]},
 ]

@@ -104,7 +104,7 @@ def apply(
     if summary_output is not None:
         refuse_inputs(summary_output, {**inputs_of_plan(plan), "the plan": place})
     outcome = run_plan(plan, registry, options, out, events=events)
-    finish(plan, outcome, out, summary_output=summary_output, events=events)
+    finish(outcome, out, summary_output=summary_output, events=events)
 
 
 def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Registry]:

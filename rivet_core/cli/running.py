@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rivet_core.cli.output import Output, colours, json_text, width
-from rivet_core.errors import EXIT_BROKEN_PIPE, most_serious
+from rivet_core.errors import EXIT_BROKEN_PIPE
 
 if TYPE_CHECKING:
     from rivet_core.artifact import Plan
@@ -71,31 +71,20 @@ def _several(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} exports ({shown}{', ...' if len(names) > 5 else ''})"
 
 
-def finish(
-    plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output: Path | None = None, events: bool = False
-) -> None:
-    """Print the summary, write it where asked, and end with the most serious exit code; unplannable exports count as failed.
+def finish(outcome: CampaignOutcome, out: Output, *, summary_output: Path | None = None, events: bool = False) -> None:
+    """Print the summary, write it where asked, and end with the most serious exit code.
 
     Where stdout is a stream of `events` the summary for people goes to stderr.
     """
     from rivet_core.artifact.placing import write_whole
     from rivet_core.cli.boundary import show_error
-    from rivet_core.cli.plan import report_unplannable
-    from rivet_core.errors import EXIT_FAILED, RivetError
+    from rivet_core.errors import RivetError
     from rivet_core.render.summary import summary_text
 
     if outcome.exit_code == EXIT_BROKEN_PIPE:
         raise typer.Exit(EXIT_BROKEN_PIPE)  # Whoever read the data has gone, on purpose as a rule: not a word.
     summary: dict[str, Any] = dict(outcome.as_dict())
-    wanted = {export.name for export in outcome.exports}
-    unplannable = [
-        {"name": item.name, "status": "unplannable", "error": None if item.error is None else item.error.model_dump()}
-        for item in plan.exports
-        if item.status == "unplannable" and item.name not in wanted
-    ]
-    code = most_serious([EXIT_FAILED if unplannable else 0, outcome.exit_code])
-    code = outcome.exit_code if outcome.interrupted else code
-    summary = {**summary, "unplannable": unplannable, "exit_code": code}
+    code = outcome.exit_code
     if summary_output is not None:
         text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
         write_whole(summary_output, [text.encode("utf-8", "surrogatepass")], hint="choose another file")
@@ -111,7 +100,5 @@ def finish(
                 failures.setdefault((message.removeprefix(f"{export.name}: "), hint), []).append(export.name)
         for (message, hint), names in failures.items():
             show_error(RivetError(f"{_several(names)}: {message}", hint=hint))
-    if unplannable and not out.machine:
-        report_unplannable(plan, out)
     if code:
         raise typer.Exit(code)

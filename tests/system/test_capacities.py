@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from rivet_core.testing.postgres_database import PostgresDatabase
 from rivet_core.testing.project import Project
+from tests.system.sampler import Sampler
 
-LASTING = 6
 OUT = "destination: {type: local, path: out}\n"
 
 
@@ -24,44 +21,6 @@ def role(postgres: PostgresDatabase) -> Iterator[str]:
     postgres.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'pw-capped' CONNECTION LIMIT 3 IN ROLE pg_read_all_data", admin=True)
     yield postgres.url_with(user=name, password="pw-capped")
     postgres.execute(f"DROP ROLE {name}", admin=True)
-
-
-class Sampler:
-    """Counts the sessions of a role over and over; `peak` is the most ever seen in `LASTING` samples one after the other.
-
-    A server shows a session that the client has closed until its process has ended, which takes a moment on a busy machine.
-    """
-
-    def __init__(self, postgres: PostgresDatabase, role: str) -> None:
-        self.peak = 0
-        self.samples = 0
-        self._last: deque[int] = deque(maxlen=LASTING)
-        self._postgres = postgres
-        self._role = role
-        self._over = threading.Event()
-
-    def sample(self) -> None:
-        query = "SELECT count(*) FROM pg_stat_activity WHERE usename = %s AND state IS NOT NULL"
-        with self._postgres.connect(admin=True) as connection:
-            while not self._over.wait(0.005):
-                found = connection.execute(query, [self._role]).fetchone()
-                assert found is not None
-                self._last.append(found[0])
-                self.samples += 1
-                if len(self._last) == LASTING:
-                    self.peak = max(self.peak, min(self._last))
-
-    @classmethod
-    @contextmanager
-    def watching(cls, postgres: PostgresDatabase) -> Iterator[Sampler]:
-        sampler = cls(postgres, f"capped_{postgres.name}")
-        thread = threading.Thread(target=sampler.sample)
-        thread.start()
-        try:
-            yield sampler
-        finally:
-            sampler._over.set()
-            thread.join()
 
 
 def fill(postgres: PostgresDatabase, tables: int, rows: int = 4000) -> None:
@@ -100,7 +59,7 @@ def test_six_chunked_exports_with_parallelism_four_end_under_a_role_limit_of_thr
     fill(postgres, 6)
     rivet.environ["SHOP_URL"] = role
     rivet.config(chunked(6, cap))
-    with Sampler.watching(postgres) as seen:
+    with Sampler.watching(postgres, f"capped_{postgres.name}") as seen:
         summary = rivet.run("run", "--json").assert_done().json()
     assert rows_of(summary) == {f"t{number}": 4000 for number in range(6)}
     assert sum(export["retries"] for export in summary["exports"]) == 0
@@ -116,7 +75,7 @@ def test_m08_eight_chunked_exports_end_with_few_connections(
     rivet.environ["SHOP_URL"] = role
     rivet.config(chunked(8, cap, sources=sources))
     rivet.run("plan", "-o", "plan.json").assert_done()
-    with Sampler.watching(postgres) as seen:
+    with Sampler.watching(postgres, f"capped_{postgres.name}") as seen:
         done = rivet.run("apply", "plan.json", "--json", "--stall-after", "0.5").assert_done()
     assert rows_of(done.json()) == {f"t{number}": 2500 for number in range(8)}
     assert 1 <= seen.peak <= cap
@@ -156,7 +115,7 @@ def test_m07_four_processes_on_one_group_stay_under_its_cap(rivet: Project, post
     for place, name in enumerate(names):
         rivet.write(f"{name}.yaml", state + chunked(2, 3, first=2 * place))
         rivet.run("plan", "-c", f"{name}.yaml", "-o", f"{name}.json").assert_done()
-    with Sampler.watching(postgres) as seen:
+    with Sampler.watching(postgres, f"capped_{postgres.name}") as seen:
         processes = [rivet.start("apply", f"{name}.json", "--json") for name in names]
         ended = [process.communicate(timeout=60) for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, ended
@@ -168,7 +127,7 @@ def test_consistent_snapshots_end_within_the_cap(rivet: Project, postgres: Postg
     fill(postgres, 2)
     rivet.environ["SHOP_URL"] = role
     rivet.config(chunked(2, cap).replace("parallel: 4", "parallel: 4, snapshot: consistent"))
-    with Sampler.watching(postgres) as seen:
+    with Sampler.watching(postgres, f"capped_{postgres.name}") as seen:
         summary = rivet.run("run", "--json", timeout=60).assert_done().json()
     assert rows_of(summary) == {"t0": 4000, "t1": 4000}
     assert seen.peak <= cap
