@@ -109,12 +109,18 @@ def _plan_and_write(path: Path, wanted: PlanRequest, out: Output, *, overwrite: 
 
     from rivet_core.cli.campaign import check_names, load_campaign
     from rivet_core.cli.write_waves import without_hand_set, write_waves
+    from rivet_core.config import load_config
     from rivet_core.planning.build import build_plan
 
     config, registry = load_campaign(path, out)
     names = check_names(wanted.exports, [spec.name for spec in config.exports])
-    made = build_plan(without_hand_set(config) if overwrite else config, registry, replace(wanted, exports=names))
-    return write_waves(config, made, registry, out, overwrite=overwrite), registry
+    wanted = replace(wanted, exports=names)
+    made = build_plan(without_hand_set(config) if overwrite else config, registry, wanted)
+    written = write_waves(config, made, registry, out, overwrite=overwrite)
+    if written is not made and any(item.wave is not None for item in made.exports):
+        # Beside waves set by hand the others were suggestions that run last; now they stand in the config too.
+        written = build_plan(load_config(path), registry, replace(wanted, refresh=False))
+    return written, registry
 
 
 def report_unplannable(made: Plan, out: Output) -> bool:

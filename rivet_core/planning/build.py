@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets as random_source
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -42,6 +42,7 @@ from rivet_core.planning.secrets import options_model, without_secrets
 from rivet_core.planning.split import split_exports, split_hints, splits_of
 from rivet_core.planning.survey import Survey, survey
 from rivet_core.plugins import PluginInfo, Registry, Status
+from rivet_core.scheduling.chains import LAST_WAVE
 from rivet_core.scheduling.deadlines import is_near
 from rivet_core.scheduling.predict import PredictionInput, count_basis, predict
 
@@ -118,7 +119,7 @@ def _judge(found: Survey, config: CampaignConfig, registry: Registry) -> list[Ju
         )
         for verdict in verdicts
     ]
-    return known_dependencies(judged)
+    return known_dependencies(judged, frozenset(subject.spec.name for subject in found.subjects))
 
 
 def _connections(facts: ExportFacts, cap: int) -> int:
@@ -222,18 +223,15 @@ def _lock(registry: Registry, config: CampaignConfig, specs: Sequence[ExportSpec
 
 def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) -> CampaignPlan:
     basis = count_basis({item.name: item.prediction for item in judged})
-    members = campaign.waves.members()
-    lengths: Mapping[int | None, float] = campaign.price.wave_seconds
     hints = [*campaign.hints, *found.warnings, *campaign.predicted.messages]
-    if campaign.waves.asked > 1 and (words := campaign.price.words(campaign.waves.asked)):
+    members = campaign.waves.members()
+    steps = len(members) if campaign.waves.hand_set else campaign.waves.asked
+    if steps > 1 and (words := campaign.price.words(steps)):
         hints.append(words)
     return CampaignPlan(
         policy=PolicyChoice(name=campaign.policy, workers=campaign.capacities.workers),
         ordered_exports=tuple(item.name for item in campaign.ranked),
-        waves=tuple(
-            PlanWave(wave=wave, exports=names, predicted_seconds=round(lengths.get(wave, 0.0), 3))
-            for wave, names in members.items()
-        ),
+        waves=tuple(_waves(members, campaign.price.wave_seconds)),
         source_group_warnings=tuple(
             GroupWarning(group=reason.group, code=reason.code, message=reason.message, exports=reason.exports)
             for reason in campaign.reasons
@@ -260,3 +258,11 @@ def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) 
         concurrency_hints=tuple(hints),
         reasons=tuple(CampaignReason(**campaign_reason(reason)) for reason in campaign.reasons),
     )
+
+
+def _waves(members: Mapping[int, tuple[str, ...]], lengths: Mapping[int, float]) -> Iterator[PlanWave]:
+    """Yield the waves in the order they run in. Exports without a number, beside hand-set ones, come last as the next number."""
+    number = 0
+    for wave, names in members.items():
+        number = number + 1 if wave == LAST_WAVE else wave
+        yield PlanWave(wave=number, exports=names, predicted_seconds=round(lengths.get(wave, 0.0), 3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -195,12 +195,14 @@ def _job(item: Judged, position: int, rank: int) -> Job:
     )
 
 
-def known_dependencies(judged: Sequence[Judged]) -> list[Judged]:
-    """Return the exports with dependencies cut to those that are in the campaign: with `-e` the others count as done."""
-    names = {item.name for item in judged}
+def known_dependencies(judged: Sequence[Judged], names: Collection[str]) -> list[Judged]:
+    """Return the exports with dependencies cut to `names`, all that the plan holds: with `-e` the others count as done.
+
+    One that could not be planned stays: it was not done, so what waits for it is skipped by apply.
+    """
     return [
         item
-        if set(item.facts.spec.depends_on) <= names
+        if all(name in names for name in item.facts.spec.depends_on)
         else replace(
             item,
             facts=replace(

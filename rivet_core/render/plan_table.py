@@ -22,7 +22,8 @@ def plan_table(plan: Plan, *, width: int = 120) -> str:
     ranked = [by_name[name] for name in plan.campaign.ordered_exports]
     lines = [_headline(plan, len(ranked)), ""]
     if ranked:
-        rows = [HEADER, *(_row(rank, export) for rank, export in enumerate(ranked, start=1))]
+        hand_set = any(export.wave is not None for export in ranked)
+        rows = [HEADER, *(_row(rank, export, hand_set=hand_set) for rank, export in enumerate(ranked, start=1))]
         lines += [clip(line, width) for line in align(rows, right=frozenset({0, 1}))]
         lines += _legend(ranked)
     lines += _unplannable(plan.exports)
@@ -52,14 +53,15 @@ def _headline(plan: Plan, planned: int) -> str:
     )
 
 
-def _row(rank: int, export: ExportPlan) -> tuple[str, ...]:
+def _row(rank: int, export: ExportPlan, *, hand_set: bool) -> tuple[str, ...]:
     wave = export.wave if export.wave is not None else export.recommended_wave
+    mark = "!" if export.wave is not None else "~" if hand_set else ""
     score = export.priority_score or 0.0
     predicted = export.predicted_seconds
     flags = "".join(mark for mark, on in (("H", export.heavy), ("I", export.isolate_on_source)) if on)
     return (
         str(rank),
-        "-" if wave is None else str(wave) + ("!" if export.wave is not None else ""),
+        "-" if wave is None else f"{wave}{mark}",
         export.name,
         export.source_group,
         export.tier,
@@ -80,6 +82,7 @@ def _legend(exports: Sequence[ExportPlan]) -> list[str]:
         ("H heavy", any(export.heavy for export in exports)),
         ("I isolate on its source", any(export.isolate_on_source for export in exports)),
         ("! wave set by hand", any(export.wave is not None for export in exports)),
+        ("~ suggested, runs after the waves set by hand", 0 < sum(export.wave is None for export in exports) < len(exports)),
         (
             "? never measured",
             any(export.predicted_seconds and export.predicted_seconds.basis == "unknown" for export in exports),

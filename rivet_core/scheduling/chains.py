@@ -76,6 +76,10 @@ def _circle(jobs: Sequence[Job], counts: Sequence[int]) -> list[str]:
     return [*path[path.index(name) :], name]
 
 
+LAST_WAVE = 1 << 62
+"""Where jobs without a wave go under a policy with barriers: after every numbered wave."""
+
+
 class Chains:
     """Who waits for whom while a campaign runs. Raises `ConfigError` for a circle."""
 
@@ -108,6 +112,16 @@ class Chains:
         for name in reversed(self._order):
             if name not in kept and self._later[name]:
                 waves[name] = min(waves[name], *(waves[later] for later in self._later[name]))
+
+    def waves(self, jobs: Sequence[Job]) -> dict[str, int]:
+        """Return the wave in which each of `jobs` runs where there are barriers: its own, or `LAST_WAVE` without a number.
+
+        A numbered one keeps its place: what it waits for comes with it at the latest, unless that has a later number itself.
+        """
+        found = {job.name: LAST_WAVE if job.wave is None else job.wave for job in jobs}
+        self.lower(found, [job.name for job in jobs if job.wave is not None])
+        self.lift(found)
+        return found
 
     def release(self, name: str) -> list[str]:
         """Record that `name` succeeded; return the jobs that waited for nothing else."""

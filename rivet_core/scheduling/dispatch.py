@@ -12,16 +12,13 @@ from types import MappingProxyType
 from rivet_core.api import SchedulingPolicy
 from rivet_core.errors import ConfigError
 from rivet_core.facts import Capacities, Job, PoolState
-from rivet_core.scheduling.chains import Chains
+from rivet_core.scheduling.chains import LAST_WAVE, Chains
 from rivet_core.scheduling.policies import PolicyGuard
 from rivet_core.scheduling.queues import Queues
 from rivet_core.scheduling.resources import WORKERS, check_capacities
 
 MAX_HEADS = 64
 """A policy sees at most this many heads, the first ones in its own order, so a claim stays cheap with hundreds of groups."""
-
-LAST_WAVE = 1 << 62
-"""Where jobs without a wave go under a policy with barriers: after every numbered wave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +46,7 @@ class Dispatcher:
         self.capacities = capacities
         self._guard = PolicyGuard(policy)
         self._chains = Chains(jobs)
-        self._wave_of = {job.name: job.wave if policy.waves and job.wave is not None else LAST_WAVE for job in jobs}
-        self._chains.lift(self._wave_of)
+        self._wave_of = self._chains.waves(jobs) if policy.waves else dict.fromkeys(self._jobs, LAST_WAVE)
         self._unfinished: dict[int, int] = {}
         for wave in self._wave_of.values():
             self._unfinished[wave] = self._unfinished.get(wave, 0) + 1
@@ -103,6 +99,11 @@ class Dispatcher:
     def lowest_wave(self) -> int | None:
         """The wave that may start now; `None` without barriers, or when only jobs without a wave are left."""
         return None if self._waves[-1] == LAST_WAVE else self._waves[-1]
+
+    @property
+    def waves(self) -> Mapping[str, int]:
+        """The wave in which each job runs; `LAST_WAVE` for those without, and for all where there are no barriers."""
+        return MappingProxyType(self._wave_of)
 
     def may_start_now(self, name: str) -> bool:
         """Whether the wave of `name` is the one that may start now."""

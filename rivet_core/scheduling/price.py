@@ -29,13 +29,13 @@ Z90 = 1.2815515655446004
 class WavePrice:
     """What barriers cost, all predicted. `share` is extra time over the pool's (0.18 = 18 % longer).
 
-    `wave_seconds` is how long each wave lasts by number, `None` for exports without one. `low` and `high` are the bounds of
-    `share` under durations that may as well come; `None` where none were drawn.
+    `wave_seconds` is how long each wave lasts by number, `LAST_WAVE` for exports without one. `low` and `high` are the bounds
+    of `share` under durations that may as well come; `None` where none were drawn.
     """
 
     waves_seconds: float
     pool_seconds: float
-    wave_seconds: Mapping[int | None, float] = field(default_factory=dict)
+    wave_seconds: Mapping[int, float] = field(default_factory=dict)
     low: float | None = None
     high: float | None = None
 
@@ -63,7 +63,7 @@ def price_waves(
     with_barriers: SimulationResult, without: SimulationResult, bounds: tuple[float, float] | None = None
 ) -> WavePrice:
     """Return what barriers cost: a policy with barriers against one without, both simulated on the same jobs in waves."""
-    lengths: dict[int | None, float] = {}
+    lengths: dict[int, float] = {}
     before = 0.0
     for wave, end in sorted(with_barriers.wave_ends.items(), key=lambda item: item[1]):
         lengths[wave] = end - before

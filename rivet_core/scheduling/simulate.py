@@ -46,7 +46,7 @@ class SimulationResult:
     schedule: tuple[Scheduled, ...]
     fresh_mean_ratio: float | None
     tier_ends: Mapping[str, float] = field(default_factory=dict)
-    wave_ends: Mapping[int | None, float] = field(default_factory=dict)
+    wave_ends: Mapping[int, float] = field(default_factory=dict)
     front: frozenset[str] = frozenset()
 
     @property
@@ -115,7 +115,7 @@ def simulate(
         schedule=tuple(schedule),
         fresh_mean_ratio=_freshness(schedule, jobs, bound.seconds),
         tier_ends=_last_ends(schedule, {job.name: job.tier for job in jobs}),
-        wave_ends=_last_ends(schedule, {job.name: job.wave for job in jobs}),
+        wave_ends=_last_ends(schedule, dispatcher.waves),
         front=dispatcher.front,
     )
 

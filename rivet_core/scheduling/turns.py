@@ -23,7 +23,7 @@ def simulate_turns(
         return simulate(jobs, capacities, policy)
     schedule: list[Scheduled] = []
     tier_ends: dict[str, float] = {}
-    wave_ends: dict[int | None, float] = {}
+    wave_ends: dict[int, float] = {}
     results = []
     before = 0.0
     for turn in turns:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.bound import LowerBound, lower_bound
@@ -28,7 +28,8 @@ class WavePlan:
 
     `hand_set` are the exports whose number came from the config: when there is any, the others are suggestions only and run
     last. `spans` may be longer than a wave's budget, so their wave lasts longer than the others. `free_waves` barriers cost
-    nothing; `budget_seconds` is what each wave was given on every resource.
+    nothing; `budget_seconds` is what each wave was given on every resource. `runs_in` is the wave that each export runs in, which
+    differs from `wave_of` for those suggestions only: they are in `LAST_WAVE`, or with a hand-set export that waits for them.
     """
 
     wave_of: Mapping[str, int]
@@ -37,11 +38,12 @@ class WavePlan:
     budget_seconds: float
     spans: frozenset[str] = frozenset()
     hand_set: frozenset[str] = frozenset()
+    runs_in: Mapping[str, int] = field(default_factory=dict)
 
     def members(self) -> dict[int, tuple[str, ...]]:
-        """Return the exports of each wave by number, in the order in which they were given."""
+        """Return the exports of each wave as it runs, by number (`LAST_WAVE` for none), in the order they were given in."""
         found: dict[int, list[str]] = {}
-        for name, wave in self.wave_of.items():
+        for name, wave in self.runs_in.items():
             found.setdefault(wave, []).append(name)
         return {wave: tuple(found[wave]) for wave in sorted(found)}
 
@@ -96,13 +98,15 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
     chains.lift(wave_of)
     wave_of |= hand_set
     chains.lower(wave_of, hand_set)
+    in_order = {job.name: wave_of[job.name] for job in jobs}
     return WavePlan(
-        wave_of={job.name: wave_of[job.name] for job in jobs},
+        wave_of=in_order,
         asked=count,
         free_waves=free,
         budget_seconds=budget,
         spans=frozenset(spans),
         hand_set=frozenset(hand_set),
+        runs_in=chains.waves(jobs) if hand_set else in_order,
     )
 
 

@@ -71,3 +71,37 @@ def test_what_a_rule_prints_stays_out_of_the_data(tmp_path: Path) -> None:
     )
     assert json.loads(done.stdout)["exports"]
     assert "NOISE" in done.stderr
+
+
+def test_what_waits_for_an_export_that_could_not_be_planned_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(tmp_path, CONFIG.replace("a, table: t", "a, table: gone").replace("b, table: t", "b, table: t, depends_on: [a]"))
+    monkeypatch.chdir(tmp_path)
+    assert boundary.run(["plan", "-o", "plan.json", "-q"]) == 1
+    for command in (["run"], ["apply"], ["apply", "plan.json"]):
+        capsys.readouterr()
+        assert boundary.run([*command, "--json"]) == 1
+        said = json.loads(capsys.readouterr().out)
+        assert [(found["status"], found["reason"]) for found in said["exports"]] == [
+            ("failed", "could not be planned"),
+            ("skipped", "skipped because of a"),
+        ]
+    assert boundary.run(["run", "-e", "b", "-q"]) == 0
+
+
+def test_a_plan_lists_its_waves_as_apply_runs_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(tmp_path, CONFIG.replace("b, table: t", "b, table: t, wave: 2"))
+    monkeypatch.chdir(tmp_path)
+    assert boundary.run(["plan", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    waves = plan["campaign"]["waves"]
+    assert [(wave["wave"], wave["exports"]) for wave in waves] == [(2, ["b"]), (3, ["a"])]
+    assert plan["exports"][0]["recommended_wave"] == 1
+    assert sum(wave["predicted_seconds"] for wave in waves) == pytest.approx(
+        plan["campaign"]["predicted"]["makespan_seconds"], abs=0.002
+    )
+    assert boundary.run(["apply", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["order"] == ["b", "a"]

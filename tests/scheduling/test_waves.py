@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rivet_core.scheduling.bound import lower_bound
+from rivet_core.scheduling.chains import LAST_WAVE
 from rivet_core.scheduling.resources import demands, units_of
+from rivet_core.scheduling.simulate import simulate
 from rivet_core.scheduling.waves import free_waves, recommend_waves
-from tests.scheduling.campaigns import campaigns, capacity, job, row
+from tests.scheduling.campaigns import POLICIES, campaigns, capacity, job, row
 
 
 def test_exports_fill_waves_in_rank_order():
@@ -90,3 +92,12 @@ def test_what_a_hand_set_export_waits_for_comes_no_later():
     jobs = (job("a", wave=1, depends_on=("b",)), job("b", depends_on=("c",)), job("c", depends_on=("d",)), job("d", wave=1))
     plan = recommend_waves((*jobs, *row([9.0, 9.0])), capacity(1), asked=3)
     assert [plan.wave_of[name] for name in "abcd"] == [1, 1, 1, 1]
+
+
+def test_waves_are_listed_as_they_run_beside_hand_set_ones():
+    jobs = (job("a", wave=7), job("b"), job("c", wave=1), job("d", wave=7, depends_on=("e",)), job("e"))
+    plan = recommend_waves(jobs, capacity(1), asked=2)
+    assert plan.members() == {1: ("c",), 7: ("a", "d", "e"), LAST_WAVE: ("b",)}
+    run = simulate(plan.assign(jobs), capacity(1), POLICIES["waves"])
+    assert [found.name for found in run.schedule] == ["c", "a", "e", "d", "b"]
+    assert list(run.wave_ends) == [1, 7, LAST_WAVE]
