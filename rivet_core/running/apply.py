@@ -21,7 +21,7 @@ from rivet_core.running.credentials import with_secrets
 from rivet_core.running.events import Events, Sink
 from rivet_core.running.executor import Executor, is_done
 from rivet_core.running.extract import RunContext
-from rivet_core.running.gates import SOURCE_CHANGED, check_age, check_config, check_cursors, check_plugins, check_tiles
+from rivet_core.running.gates import SOURCE_CHANGED, check_age, check_config, check_cursors, check_plugins, check_tiles, restated
 from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of
 from rivet_core.running.journal import Journal
 from rivet_core.running.outcome import ALREADY_DONE, FAILED, CampaignOutcome, ExportOutcome
@@ -200,7 +200,7 @@ def _run(
     try:
         with listening(stopped), sharing(budget), pressure.watching(connections.lend), watch, _setting(over):
             failed = connections.open(tasks) if tasks else {}
-            drifted = connections.drifted(tasks)
+            drifted = connections.drifted(tasks) | restated(plan, tasks)
             for source in {task.source for task in tasks if task.name in drifted and drifted[task.name].code == SOURCE_CHANGED}:
                 context.state.expire_snapshots(source)  # the next plan must not see the old columns again
             for task in tasks:

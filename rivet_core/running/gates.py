@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rivet_core.artifact import Plan
-from rivet_core.errors import PlanRefused
+from rivet_core.errors import PlanRefused, RivetError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.plugins import Registry
 from rivet_core.running.rising import goes_up
@@ -43,14 +43,41 @@ def check_age(plan: Plan, now: datetime, *, force: bool) -> list[str]:
 
 def check_config(plan: Plan) -> list[str]:
     """PA6: a changed config is worth a warning; the plan wins."""
-    path = Path(plan.config.path)
+    if not _is_changed(plan):
+        return []
+    return [f"{Path(plan.config.path).name} was changed after the plan was made: the plan is run as it stands"]
+
+
+def restated(plan: Plan, tasks: Sequence[ExportTask]) -> dict[str, RivetError]:
+    """PA6: return, refused, the exports that read another table or query in the config as it is now.
+
+    A config that is gone, cannot be loaded any more or does not name the export says nothing against the plan.
+    """
+    from rivet_core.config import load_config
+
+    if not _is_changed(plan) and not any(task.spec.query for task in tasks):  # a query may stand in a file of its own
+        return {}
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        now = {spec.name: spec for spec in load_config(Path(plan.config.path)).exports}
+    except (RivetError, OSError):
+        return {}
+    found: dict[str, RivetError] = {}
+    for task in tasks:
+        spec = now.get(task.name, task.spec)
+        if (spec.table, spec.query) != (task.spec.table, task.spec.query):
+            was = f"the table {task.spec.table}" if task.spec.table else "another query"
+            found[task.name] = PlanRefused(
+                f"{task.name}: the config was changed after the plan was made, which reads {was}", hint=AGAIN, code="query_changed"
+            )
+    return found
+
+
+def _is_changed(plan: Plan) -> bool:
+    try:
+        digest = hashlib.sha256(Path(plan.config.path).read_bytes()).hexdigest()
     except OSError:
-        return []
-    if plan.config.sha256.removeprefix("sha256:") == digest:
-        return []
-    return [f"{path.name} was changed after the plan was made: the plan is run as it stands"]
+        return False
+    return plan.config.sha256.removeprefix("sha256:") != digest
 
 
 def check_plugins(plan: Plan, registry: Registry, tasks: Sequence[ExportTask], *, allow_drift: bool) -> list[str]:
