@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rivet_core.errors import ConfigError
+
+
+def check_place(path: Path, *, hint: str) -> None:
+    """Raise `ConfigError` with `hint` where `write_whole` could not begin: for what is written after hours of work."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():
+            return
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=Path(os.path.realpath(path)).parent):
+            pass
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}", hint=hint) from None
 
 
 def write_whole(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rivet_core.artifact import Plan
     from rivet_core.plugins import Registry
     from rivet_core.running import ApplyOptions
+    from rivet_core.running.gates import Statement
 
 PoolOption = Annotated[
     int | None,
@@ -57,6 +59,7 @@ StallOption = Annotated[
 SummaryOption = Annotated[
     Path | None, typer.Option("--summary-output", help="Write the summary as JSON here too.", metavar="FILE")
 ]
+SUMMARY_HINT = "choose another file"
 EventsOption = Annotated[bool, typer.Option("--events", help="Print every event as one line of JSON on stdout.")]
 
 
@@ -83,7 +86,10 @@ def apply(
 
     Example: rivet apply plan.json
     """
+    from dataclasses import replace
+
     from rivet_core.artifact.canonical import looks_like_plan
+    from rivet_core.artifact.placing import check_place
     from rivet_core.cli.running import finish, run_plan
     from rivet_core.cli.targets import inputs_of_plan, refuse_inputs
     from rivet_core.running import ApplyOptions
@@ -100,9 +106,14 @@ def apply(
         stall_seconds=stall_after * 60.0,
         allow_plugin_drift=allow_plugin_drift,
     )
-    plan, registry = _from_plan(place, options, out) if looks_like_plan(place) else _from_config(place, options, out)
+    if looks_like_plan(place):
+        plan, registry = _from_plan(place, options, out)
+        options = replace(options, statements=_statements(plan))
+    else:
+        plan, registry = _from_config(place, options, out)
     if summary_output is not None:
         refuse_inputs(summary_output, {**inputs_of_plan(plan), "the plan": place})
+        check_place(summary_output, hint=SUMMARY_HINT)
     outcome = run_plan(plan, registry, options, out, events=events)
     finish(outcome, out, summary_output=summary_output, events=events)
 
@@ -125,6 +136,22 @@ def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Re
     registry.require_usable()
     out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {several(plan.campaign.policy.workers, 'worker')}")
     return plan, registry
+
+
+def _statements(plan: Plan) -> dict[str, Statement]:
+    """Return what exports read in the plan's config as it is now (PA6).
+
+    Nothing where it is gone or cannot be loaded any more: the plan needs no config.
+    """
+    from rivet_core.config import load_config
+    from rivet_core.errors import RivetError
+    from rivet_core.running.gates import is_changed
+
+    if not is_changed(plan) and not any(item.spec.get("query") for item in plan.exports):  # it may stand in a file of its own
+        return {}
+    with contextlib.suppress(RivetError, OSError):
+        return {spec.name: (spec.table, spec.query) for spec in load_config(Path(plan.config.path)).exports}
+    return {}
 
 
 def _from_config(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Registry]:

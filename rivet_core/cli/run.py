@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from rivet_core.cli.apply import EventsOption, LockOption, PolicyOption, PoolOption, ResumeOption, StallOption, SummaryOption
+from rivet_core.cli.apply import (
+    SUMMARY_HINT,
+    EventsOption,
+    LockOption,
+    PolicyOption,
+    PoolOption,
+    ResumeOption,
+    StallOption,
+    SummaryOption,
+)
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, ExportsOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output
 from rivet_core.facts.plural import several
@@ -26,6 +35,7 @@ def run(
 
     Example: rivet run --json
     """
+    from rivet_core.artifact.placing import check_place
     from rivet_core.cli.plan import make_plan, request
     from rivet_core.cli.running import finish, run_plan
     from rivet_core.cli.targets import inputs_of_plan, refuse_inputs
@@ -35,6 +45,7 @@ def run(
     plan, registry = make_plan(config, request(export), out)
     if summary_output is not None:
         refuse_inputs(summary_output, inputs_of_plan(plan))
+        check_place(summary_output, hint=SUMMARY_HINT)
     options = ApplyOptions(
         exports=tuple(export or ()),
         pool=pool,

@@ -77,6 +77,7 @@ def finish(outcome: CampaignOutcome, out: Output, *, summary_output: Path | None
     Where stdout is a stream of `events` the summary for people goes to stderr.
     """
     from rivet_core.artifact.placing import write_whole
+    from rivet_core.cli.apply import SUMMARY_HINT
     from rivet_core.cli.boundary import show_error
     from rivet_core.errors import RivetError
     from rivet_core.render.summary import summary_text
@@ -87,7 +88,7 @@ def finish(outcome: CampaignOutcome, out: Output, *, summary_output: Path | None
     code = outcome.exit_code
     if summary_output is not None:
         text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
-        write_whole(summary_output, [text.encode("utf-8", "surrogatepass")], hint="choose another file")
+        write_whole(summary_output, [text.encode("utf-8", "surrogatepass")], hint=SUMMARY_HINT)
     if out.machine:
         out.json(summary)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,16 @@ from rivet_core.running.credentials import with_secrets
 from rivet_core.running.events import Events, Sink
 from rivet_core.running.executor import Executor, is_done
 from rivet_core.running.extract import RunContext
-from rivet_core.running.gates import SOURCE_CHANGED, check_age, check_config, check_cursors, check_plugins, check_tiles, restated
+from rivet_core.running.gates import (
+    SOURCE_CHANGED,
+    Statement,
+    check_age,
+    check_config,
+    check_cursors,
+    check_plugins,
+    check_tiles,
+    restated,
+)
 from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of
 from rivet_core.running.journal import Journal
 from rivet_core.running.outcome import ALREADY_DONE, FAILED, CampaignOutcome, ExportOutcome
@@ -46,8 +55,9 @@ class ApplyOptions:
     """Choices of one `rivet apply`. `exports` empty means all; `pool` is the number of workers without barriers.
 
     `force` overrides PA3 (age) and PA4 (cursor) only. `lock_wait` seconds; after `stall_seconds` without rows, starts or ends
-    it is told who waits for what, 0 for never. `config_dir` is what relative paths are relative
-    to, by default the directory of the plan's config. `now` is the clock of PA3.
+    it is told who waits for what, 0 for never. `config_dir` is what relative paths are relative to, by default the directory of
+    the plan's config. `now` is the clock of PA3. `statements` is what exports read in the config as it is now: one that reads
+    something else than the plan is refused (PA6).
     """
 
     exports: tuple[str, ...] = ()
@@ -60,6 +70,7 @@ class ApplyOptions:
     allow_plugin_drift: bool = False
     config_dir: Path | None = None
     now: datetime | None = None
+    statements: Mapping[str, Statement] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -200,7 +211,7 @@ def _run(
     try:
         with listening(stopped), sharing(budget), pressure.watching(connections.lend), watch, _setting(over):
             failed = connections.open(tasks) if tasks else {}
-            drifted = connections.drifted(tasks) | restated(plan, tasks)
+            drifted = connections.drifted(tasks) | restated(tasks, options.statements)
             for source in {task.source for task in tasks if task.name in drifted and drifted[task.name].code == SOURCE_CHANGED}:
                 context.state.expire_snapshots(source)  # the next plan must not see the old columns again
             for task in tasks:

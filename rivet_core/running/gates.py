@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from rivet_core.state import StateStore
 
 WARN_AGE = timedelta(hours=1)
 BOUNDED = (UnitKind.RANGE, UnitKind.WINDOW)
+Statement = tuple[str | None, str | None]
+"""What an export reads: its table, or the text of its query."""
+
 SOURCE_CHANGED = "source_changed"
 AGAIN = "make a new one with rivet plan -o"
 
@@ -43,36 +46,27 @@ def check_age(plan: Plan, now: datetime, *, force: bool) -> list[str]:
 
 def check_config(plan: Plan) -> list[str]:
     """PA6: a changed config is worth a warning; the plan wins."""
-    if not _is_changed(plan):
+    if not is_changed(plan):
         return []
     return [f"{Path(plan.config.path).name} was changed after the plan was made: the plan is run as it stands"]
 
 
-def restated(plan: Plan, tasks: Sequence[ExportTask]) -> dict[str, RivetError]:
-    """PA6: return, refused, the exports that read another table or query in the config as it is now.
-
-    A config that is gone, cannot be loaded any more or does not name the export says nothing against the plan.
-    """
-    from rivet_core.config import load_config
-
-    if not _is_changed(plan) and not any(task.spec.query for task in tasks):  # a query may stand in a file of its own
-        return {}
-    try:
-        now = {spec.name: spec for spec in load_config(Path(plan.config.path)).exports}
-    except (RivetError, OSError):
-        return {}
+def restated(tasks: Iterable[ExportTask], now: Mapping[str, Statement]) -> dict[str, RivetError]:
+    """PA6: return, refused, the exports that read another table or query by now. What `now` does not name is as planned."""
     found: dict[str, RivetError] = {}
     for task in tasks:
-        spec = now.get(task.name, task.spec)
-        if (spec.table, spec.query) != (task.spec.table, task.spec.query):
+        if now.get(task.name, (task.spec.table, task.spec.query)) != (task.spec.table, task.spec.query):
             was = f"the table {task.spec.table}" if task.spec.table else "another query"
             found[task.name] = PlanRefused(
-                f"{task.name}: the config was changed after the plan was made, which reads {was}", hint=AGAIN, code="query_changed"
+                f"{task.name}: the config was changed after the plan was made, which reads {was}",
+                hint=AGAIN,
+                code="query_changed",
             )
     return found
 
 
-def _is_changed(plan: Plan) -> bool:
+def is_changed(plan: Plan) -> bool:
+    """Whether the plan's config is there and has another text now."""
     try:
         digest = hashlib.sha256(Path(plan.config.path).read_bytes()).hexdigest()
     except OSError:

@@ -100,8 +100,41 @@ def test_a_plan_lists_its_waves_as_apply_runs_them(
     waves = plan["campaign"]["waves"]
     assert [(wave["wave"], wave["exports"]) for wave in waves] == [(2, ["b"]), (3, ["a"])]
     assert plan["exports"][0]["recommended_wave"] == 1
-    assert sum(wave["predicted_seconds"] for wave in waves) == pytest.approx(
-        plan["campaign"]["predicted"]["makespan_seconds"], abs=0.002
-    )
+    whole = plan["campaign"]["predicted"]["makespan_seconds"]
+    assert sum(wave["predicted_seconds"] for wave in waves) == pytest.approx(whole, abs=0.002)
     assert boundary.run(["apply", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["order"] == ["b", "a"]
+
+
+@pytest.mark.parametrize("command", ["run", "apply"])
+@pytest.mark.parametrize("place", ["nowhere/summary.json", "."])
+def test_a_summary_that_cannot_be_written_is_told_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, place: str
+) -> None:
+    make(tmp_path, CONFIG)
+    monkeypatch.chdir(tmp_path)
+    assert boundary.run([command, "--summary-output", place, "-q"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: cannot write {place}: ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_pa6_another_table_or_query_in_the_config_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.sql").write_text("SELECT id FROM t")
+    config = CONFIG + "  - {name: c, query_file: c.sql}\n"
+    make(tmp_path, config)
+    monkeypatch.chdir(tmp_path)
+    assert boundary.run(["plan", "-o", "plan.json", "-q"]) == 0
+    (tmp_path / "c.sql").write_text("SELECT id FROM t WHERE id > 1")
+    (tmp_path / "rivet.yaml").write_text(config.replace("b, table: t", "b, query: SELECT 1 AS id"))
+    capsys.readouterr()
+    assert boundary.run(["apply", "plan.json", "--force", "--json"]) == 4
+    said = json.loads(capsys.readouterr().out)["exports"]
+    assert [(found["status"], found["error"] and found["error"]["code"]) for found in said] == [
+        ("done", None),
+        ("failed", "query_changed"),
+        ("failed", "query_changed"),
+    ]
+    (tmp_path / "rivet.yaml").unlink()
+    assert boundary.run(["apply", "plan.json", "-q"]) == 0

@@ -54,21 +54,6 @@ def test_pa6_a_changed_config_only_warns(shop):
     assert "rivet.yaml was changed" in outcome.warnings[0]
 
 
-def test_pa6_another_table_or_query_in_the_config_is_refused(shop):
-    (shop.root / "c.sql").write_text("SELECT id FROM customers")
-    shop.config(EXPORT, {"name": "ids", "query_file": "c.sql"}, {"name": "orders", "table": "orders"})
-    plan = shop.plan()
-    (shop.root / "c.sql").write_text("SELECT id FROM customers WHERE id > 1")
-    config = (shop.root / "rivet.yaml").read_text()
-    (shop.root / "rivet.yaml").write_text(config.replace("table: customers", "table: orders"))
-    outcome = shop.apply(plan, force=True)
-    assert [export.status for export in outcome.exports] == ["failed", "failed", "done"]
-    assert {export.error["code"] for export in outcome.exports[:2]} == {"query_changed"}
-    assert outcome.exit_code == 4
-    (shop.root / "rivet.yaml").unlink()
-    assert shop.apply(plan).exit_code == 0
-
-
 def test_pa6_a_changed_table_is_refused(shop):
     shop.config(EXPORT, {"name": "orders", "table": "orders"})
     plan = shop.plan()
