@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rivet_core.cli.options import JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
 from rivet_core.facts import MAX_WORKERS
 
@@ -26,32 +26,35 @@ def simulate(
         list[int] | None, typer.Option("--workers", min=1, max=MAX_WORKERS, help="Workers; may be repeated.", metavar="N")
     ] = None,
     what_if: Annotated[bool, typer.Option("--what-if", help="Add the lower bound with each capacity raised by one.")] = False,
+    config: ConfigOption = DEFAULT_CONFIG,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Simulate a campaign with the same policies that apply runs. Reads the file and nothing else.
+    """Simulate a campaign with the same policies that apply runs. Reads the file, and of the config which plugins to use.
 
     Example: rivet simulate plan.json --policy bottleneck --policy waves --workers 4 --workers 8
     """
-    from rivet_core.scheduling.simulate import simulate_campaign
-    from rivet_core.scheduling.whatif import what_ifs
+    from rivet_core.scheduling.simulate import simulate_campaign, what_ifs_of
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     campaign, planned = _read(file)
-    records = _policies(policy or [planned])
+    records = _policies(policy or [planned], config)
     counts = workers or [campaign.capacities.workers]
     results = [simulate_campaign(campaign, record, count) for record in records for count in counts]
-    changes = what_ifs(campaign.jobs, campaign.capacities) if what_if else ()
+    changes = {count: what_ifs_of(campaign, count) if what_if else () for count in counts}
     if json:
         # One run is the bare object of the campaign file's contract; several say which is which.
         rows = [result.as_dict() if len(results) == 1 else result.as_labelled_dict() for result in results]
         if what_if:
-            extra = [{"change": item.change, "lower_bound_seconds": item.lower_bound_seconds} for item in changes]
-            rows = [{**row, "what_ifs": extra} for row in rows]
+            extra = [
+                [{"change": item.change, "lower_bound_seconds": item.lower_bound_seconds} for item in changes[result.workers]]
+                for result in results
+            ]
+            rows = [{**row, "what_ifs": found} for row, found in zip(rows, extra, strict=True)]
         out.json(rows[0] if len(rows) == 1 else rows)
         return
-    out.data(_text(results, campaign, [(item.change, item.lower_bound_seconds) for item in changes]))
+    out.data(_text(results, campaign, [(item.change, item.lower_bound_seconds) for item in changes[counts[0]]]))
 
 
 def _read(path: Path) -> tuple[Campaign, str]:
@@ -78,11 +81,13 @@ def _read(path: Path) -> tuple[Campaign, str]:
     return read_campaign(raw), DEFAULT_POLICY
 
 
-def _policies(names: list[str]) -> list[SchedulingPolicy]:
+def _policies(names: list[str], config: Path) -> list[SchedulingPolicy]:
+    from rivet_core.cli.plugin_view import plugin_lists
     from rivet_core.errors import ConfigError
     from rivet_core.plugins import load_plugins
 
-    registry = load_plugins()
+    block, allow = plugin_lists(config)
+    registry = load_plugins(block=block, allow=allow)
     unknown = [name for name in names if name not in registry.policies]
     if unknown:
         raise ConfigError(

@@ -17,6 +17,7 @@ from rivet_core.scheduling.bound import LowerBound, certificate, lower_bound
 from rivet_core.scheduling.campaign_file import Campaign
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.scheduling.resources import demands, is_promised, units_of
+from rivet_core.scheduling.whatif import WhatIf, what_ifs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,14 @@ def simulate_campaign(campaign: Campaign, policy: SchedulingPolicy, workers: int
     """Run a campaign file or a plan on a virtual clock; `workers` overrides its own number."""
     capacities = campaign.capacities if workers is None else replace(campaign.capacities, workers=workers)
     return simulate(campaign.jobs, capacities, policy, campaign.actual)
+
+
+def what_ifs_of(campaign: Campaign, workers: int | None = None) -> tuple[WhatIf, ...]:
+    """Return the bound with each capacity + 1 and so on, of the same seconds and workers as `simulate_campaign`'s."""
+    capacities = campaign.capacities if workers is None else replace(campaign.capacities, workers=workers)
+    known = campaign.actual
+    jobs = [replace(job, predicted_seconds=known.get(job.name, job.predicted_seconds)) for job in campaign.jobs]
+    return what_ifs(jobs, capacities)
 
 
 def audit(schedule: Sequence[Scheduled], jobs: Sequence[Job], capacities: Capacities) -> list[str]:

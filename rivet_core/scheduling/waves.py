@@ -28,8 +28,8 @@ class WavePlan:
 
     `hand_set` are the exports whose number came from the config: when there is any, the others are suggestions only and run
     last. `spans` may be longer than a wave's budget, so their wave lasts longer than the others. `free_waves` barriers cost
-    nothing; `budget_seconds` is what each wave was given on every resource. `runs_in` is the wave that each export runs in, which
-    differs from `wave_of` for those suggestions only: they are in `LAST_WAVE`, or with a hand-set export that waits for them.
+    nothing; `budget_seconds` is what each wave was given on every resource. `runs_in` is the wave that each export runs in:
+    such suggestions are in `LAST_WAVE` there, or with a hand-set export that waits for them.
     """
 
     wave_of: Mapping[str, int]

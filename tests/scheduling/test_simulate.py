@@ -12,7 +12,7 @@ from rivet_core.render.goals import goal_lines
 from rivet_core.scheduling.campaign_file import Campaign, parse_campaign
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.scheduling.goals import tier_goals
-from rivet_core.scheduling.simulate import Scheduled, audit, simulate, simulate_campaign
+from rivet_core.scheduling.simulate import Scheduled, audit, simulate, simulate_campaign, what_ifs_of
 from tests.scheduling.campaigns import POLICIES, campaigns, capacity, job, row
 
 policies = st.sampled_from(sorted(POLICIES))
@@ -163,3 +163,10 @@ def test_several_results_are_told_apart_by_their_labels():
     result = simulate(row([1.0]), capacity(2), POLICIES["fifo"])
     assert list(result.as_labelled_dict())[:2] == ["policy", "workers"]
     assert result.as_labelled_dict() == {"policy": "fifo", "workers": 2, **result.as_dict()}
+
+
+def test_what_ifs_are_of_the_seconds_and_the_workers_that_were_simulated():
+    campaign = Campaign(jobs=row([10.0] * 4), capacities=capacity(4), actual={"e0": 30.0})
+    changes = {found.change: found.lower_bound_seconds for found in what_ifs_of(campaign, 1)}
+    assert simulate_campaign(campaign, POLICIES["fifo"], 1).bound.seconds == 60
+    assert (changes["workers 2"], changes["workers 2 (doubled)"]) == (30, 30)
