@@ -21,14 +21,14 @@ def load_campaign(path: Path, out: Output) -> tuple[CampaignConfig, Registry]:
     Raises `ConfigError` for the config, `PluginError` for a plugin that is neither usable nor blocked.
     """
     from rivet_core.config import check_plugin_keys, load_config
-    from rivet_core.planning.codes import check_codes
+    from rivet_core.planning.codes import check_codes, check_plugin_names
     from rivet_core.plugins import load_plugins
 
     config = load_config(path)
     registry = load_plugins(block=config.plugins.block, allow=config.plugins.allow)
     registry.require_usable()
     check_plugin_keys(config, registry)
-    for warning in [*config.warnings, *check_codes(config, registry)]:
+    for warning in [*config.warnings, *check_codes(config, registry), *check_plugin_names(config, registry)]:
         out.warn(warning)
     return config, registry
 

@@ -31,6 +31,9 @@ from rivet_core.config.nodes import Location
 NEAR = 0.72
 """How alike two names must be before one is offered for the other."""
 
+SAME = 0.9
+"""How alike a key that is missing here must be to win over one that is spelt so elsewhere: a letter of a longer word."""
+
 _LISTED = 14
 
 SECTIONS: dict[str, tuple[type[BaseModel], str]] = {
@@ -84,10 +87,10 @@ def keys_of(section: str) -> tuple[str, ...]:
     return (*model.model_fields, *PLUGIN_KEYS.get(section, ()))
 
 
-def nearest(name: str, valid: Iterable[str]) -> str | None:
+def nearest(name: str, valid: Iterable[str], *, at_least: float = NEAR) -> str | None:
     """Return the valid name most like `name`, or `None` when none is like it."""
     best = max(((_likeness(name, candidate), candidate) for candidate in valid), default=(0.0, ""))
-    return best[1] if best[0] >= NEAR else None
+    return best[1] if best[0] >= at_least else None
 
 
 def suggest(name: str, valid: Iterable[str], *, what: str) -> str:
@@ -106,6 +109,8 @@ def hint_for_key(name: str, section: str) -> str:
     """Return where an unknown key belongs, or which key was probably meant."""
     if section not in SECTIONS:
         return "remove it"
+    if (twin := nearest(name, keys_of(section), at_least=SAME)) is not None:
+        return f"did you mean `{twin}`?"
     homes = [home for home in SECTIONS if home != section and name in keys_of(home)]
     if homes:
         preferred = "defaults" if section == "" and "defaults" in homes else homes[0]

@@ -1,4 +1,4 @@
-"""Reason codes that a config names: each must be one that something can give."""
+"""Reason codes and plugins that a config names: each must be one that is there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import takewhile
 from rivet_core.config import CampaignConfig
 from rivet_core.config.document import read_document
 from rivet_core.config.nodes import Location
+from rivet_core.config.sections import nearest
 from rivet_core.planning.taxonomy import TAXONOMY
 from rivet_core.plugins import Registry
 
@@ -33,6 +34,27 @@ def check_codes(config: CampaignConfig, registry: Registry) -> list[str]:
             raise document.error(where, what, hint=f"{meant}rivet schema reasons lists them")
         warnings.append(
             f"{document.place(where)}no loaded plugin gives {code}: it has no effect{f'; {meant.strip()}' if meant else ''}"
+        )
+    return warnings
+
+
+def check_plugin_names(config: CampaignConfig, registry: Registry) -> list[str]:
+    """Return a warning for each name under `plugins.options` and `plugins.grant` that no installed plugin has.
+
+    The plugin may be installed elsewhere only; but what is meant for one that is here must not be left out without a word.
+    """
+    names = {plugin.name: plugin.name for plugin in registry.plugins}
+    of_dist = {plugin.dist: plugin.name for plugin in registry.plugins}
+    unknown = [(key, name) for key in ("options", "grant") for name in getattr(config.plugins, key) if name not in names]
+    if not unknown:
+        return []
+    document = read_document(config.given)
+    warnings = []
+    for key, name in unknown:
+        meant = of_dist.get(name) or nearest(name, names)
+        warnings.append(
+            f"{document.place(('plugins', key, name))}no installed plugin is called {name}: it has no effect"
+            + (f"; did you mean `{meant}`?" if meant else "")
         )
     return warnings
 

@@ -25,6 +25,7 @@ AFTER_HEAD: list[tuple[str, str, str]] = [
         "6: paralel: unknown key",
         "did you mean `parallel`? It belongs under `defaults:` or in an entry of `exports:`",
     ),
+    ("export: []\n", "6: export: unknown key", "did you mean `exports`?"),
     ("chunk_size: 8\n", "6: chunk_size: unknown key", "`chunk_size` belongs under `defaults:` or in an entry of `exports:`"),
     ("    batch_size: 8\n", "6: exports[0].batch_size: unknown key", "`batch_size` belongs under `tuning:`"),
     ("    workers: 8\n", "6: exports[0].workers: unknown key", "`workers` belongs under `planning:`"),

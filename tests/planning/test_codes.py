@@ -8,7 +8,7 @@ import pytest
 
 from rivet_core.config import load_config
 from rivet_core.errors import ConfigError
-from rivet_core.planning.codes import check_codes
+from rivet_core.planning.codes import check_codes, check_plugin_names
 from rivet_core.plugins import load_plugins
 
 CONFIG = """source: {type: sqlite, path: shop.db}
@@ -48,3 +48,14 @@ def test_codes_that_exist_pass(tmp_path):
     assert any(code.startswith("X-") for code in given), "the plugins of this repository are installed"
     off = ", ".join(f"{code}: off" for code in given)
     assert checked(tmp_path, f"{{rules: {{{off}}}}}") == []
+
+
+def test_a_plugin_that_is_not_there_is_named(tmp_path):
+    text = CONFIG % "{}" + "plugins: {options: {rivet-core: {a: 1}, core: {}}, grant: {nobody-knows: [gate]}}\n"
+    (tmp_path / "rivet.yaml").write_text(text)
+    first, second = check_plugin_names(load_config(tmp_path / "rivet.yaml"), load_plugins())
+    assert "rivet.yaml:5: plugins.options.rivet-core: no installed plugin is called rivet-core: it has no effect" in first
+    assert first.endswith("; did you mean `core`?")
+    assert second.endswith(
+        "rivet.yaml:5: plugins.grant.nobody-knows: no installed plugin is called nobody-knows: it has no effect"
+    )
