@@ -30,8 +30,8 @@ def reconcile(
 
     Results: match; partial (columns without a canonical text were left out); changed (rows added or moved past the run's
     boundary since, and nothing else); mismatch; unknown. Exit code 0 for match, partial and changed, 5 for a mismatch or a
-    damaged manifest, 1 for unknown, 3 for a plugin that cannot be used, 6 when the export is being compared already. Only a
-    match moves the verified boundary. -v lists every unit.
+    damaged manifest, 1 for unknown, 2 for the config, 3 for a plugin that cannot be used, 6 when the export is being compared
+    already. Only a match moves the verified boundary. -v lists every unit.
 
     Example: rivet reconcile -e orders --json
     """
@@ -92,6 +92,7 @@ def remember(state: StateStore, report: Reconciliation) -> None:
 
 def say(out: Output, report: Reconciliation) -> None:
     """Tell people about one export: the units that are no match on stdout, the result on stderr."""
+    from rivet_core.cli.boundary import show_export_error
     from rivet_core.running.comparison import Result
 
     for unit in report.units:
@@ -101,8 +102,7 @@ def say(out: Output, report: Reconciliation) -> None:
         elif out.verbose and unit.files is not None:
             out.note(f"{where}: match, {several(unit.files.rows, 'row')}")
     if report.error is not None:
-        out.data(f"{report.export}: {report.error.message}")
-        out.note(f"hint: {report.error.hint}")
+        show_export_error(report.export, report.error)
     looked = f", {several(report.rows, 'row')} in {several(len(report.units), 'unit')}" if report.units else ""
     without = f", without {', '.join(report.left_out)}" if report.left_out else ""
     out.note(f"{report.export}: {report.result}{looked}{without}")

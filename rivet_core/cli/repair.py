@@ -139,6 +139,7 @@ def _repair(chosen: Datasets, spec: ExportSpec, sources: Sources, state: StateSt
 
 
 def _say(out: Output, report: Report, *, execute: bool) -> None:
+    from rivet_core.cli.boundary import show_export_error
     from rivet_core.render.quantities import size
 
     before = report.before
@@ -146,8 +147,7 @@ def _say(out: Output, report: Report, *, execute: bool) -> None:
         out.data(f"{report.export}: run {unit.slice.manifest.run_id}, unit {unit.slice.unit.index}: {unit.detail}")
     error = report.error or (before.error if before is not None else None)
     if error is not None:
-        out.data(f"{report.export}: {error.message}")
-        out.note(f"hint: {error.hint}")
+        show_export_error(report.export, error)
     elif report.repaired is not None and report.after is not None:
         done = report.repaired
         what = f"{several(done.units, 'unit')} exported again, {several(done.rows, 'row')}, {size(done.bytes)}"

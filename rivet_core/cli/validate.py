@@ -36,6 +36,7 @@ def validate(
 
     Example: rivet validate -e orders --depth full
     """
+    from rivet_core.cli.boundary import show_export_error
     from rivet_core.cli.datasets import choose
     from rivet_core.errors import EXIT_INTEGRITY, most_serious
     from rivet_core.running.validate import check_dataset
@@ -53,7 +54,7 @@ def validate(
             for finding in report.findings:
                 out.data(f"{spec.name}: {finding.path} {finding.problem}")
             if report.error is not None:
-                out.data(f"{spec.name}: {report.error.message}")
+                show_export_error(spec.name, report.error)
             out.note(
                 f"{spec.name}: {report.word}"
                 + (f", {several(report.files, 'file')} looked at ({depth})" if report.files else "")

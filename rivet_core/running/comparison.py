@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from rivet_core.errors import (
     EXIT_BUSY,
+    EXIT_CONFIG,
     EXIT_DONE,
     EXIT_FAILED,
     EXIT_INTEGRITY,
@@ -39,7 +40,7 @@ EXIT_CODES: Mapping[Result, int] = {
     Result.MISMATCH: EXIT_INTEGRITY,
     Result.UNKNOWN: EXIT_FAILED,
 }
-SERIOUS = (EXIT_PLUGIN, EXIT_INTEGRITY, EXIT_BUSY, EXIT_INTERNAL)
+SERIOUS = (EXIT_CONFIG, EXIT_PLUGIN, EXIT_INTEGRITY, EXIT_BUSY, EXIT_INTERNAL)
 _WORST_FIRST = (Result.MISMATCH, Result.UNKNOWN, Result.CHANGED, Result.PARTIAL, Result.MATCH)
 
 

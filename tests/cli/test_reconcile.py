@@ -278,3 +278,13 @@ def test_a_probe_leaves_no_connection_open_that_the_group_does_not_count(cli, sh
     monkeypatch.setattr(SqliteSession, "limit", limit)
     assert cli("reconcile", "-e", "orders", "--json").code == 0
     assert limits[:3] == [1, 0, 1]
+
+
+def test_what_ends_the_look_at_an_export_is_an_error_line(cli, shop):
+    config = (shop.root / "rivet.yaml").read_text().replace("shop.db", "${env:NOT_SET_ANYWHERE}")
+    (shop.root / "rivet.yaml").write_text(config)
+    for command in ("reconcile", "repair"):
+        said = cli(command, "-e", "orders")
+        assert (said.code, said.out) == (2, "")
+        assert said.err.startswith("error: orders: environment variable NOT_SET_ANYWHERE is not set")
+        assert "hint: " in said.err
