@@ -101,7 +101,9 @@ def _dispatch(arguments: list[str]) -> int:
             raise
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else PROGRAM
-        message = error.format_message() or "a command is missing"
+        message = error.format_message()
+        if not message or message.startswith("Usage:"):  # the help of a group that was given no command
+            message = "a command is missing"
         raise ConfigError(message.rstrip("."), hint=f"{path} --help shows what it takes", code="usage") from None
     return result if isinstance(result, int) else 0
 
@@ -126,6 +128,11 @@ def show_error(error: RivetError) -> None:
     print(f"error: {_one_line(error.message)}", file=sys.stderr)  # noqa: T201
     if error.hint:
         print(f"hint: {_one_line(error.hint)}", file=sys.stderr)  # noqa: T201
+
+
+def show_export_error(export: str, error: RivetError) -> None:
+    """Print an error that ended what was to be done with one export, whose name it then says once."""
+    show_error(RivetError(f"{export}: {error.message.removeprefix(f'{export}: ')}", hint=error.hint))
 
 
 def _one_line(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rivet_core.cli.options import JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.options import DEFAULT_CONFIG, JsonOption, QuietOption, UnreadConfigOption, VerboseOption
 from rivet_core.cli.output import Output, width
 
 EXPLAINED = "customers"
@@ -19,6 +19,7 @@ DEFAULT_DIRECTORY = Path("rivet-demo")
 
 def demo(
     directory: Annotated[Path, typer.Argument(help="Where to put the shop, its config and the output.")] = DEFAULT_DIRECTORY,
+    config: UnreadConfigOption = DEFAULT_CONFIG,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rivet_core.cli.options import JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.options import DEFAULT_CONFIG, JsonOption, QuietOption, UnreadConfigOption, VerboseOption
 from rivet_core.cli.output import Output
 
 
@@ -15,6 +15,7 @@ def diff(
     a: Annotated[Path, typer.Argument(help="The older plan.")],
     b: Annotated[Path, typer.Argument(help="The newer plan.")],
     exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 1 if the plans differ.")] = False,
+    config: UnreadConfigOption = DEFAULT_CONFIG,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,

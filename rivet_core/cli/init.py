@@ -46,7 +46,9 @@ def init(
     exclude: Annotated[
         list[str] | None, typer.Option("--exclude", help="No tables that match; may be repeated.", metavar="GLOB")
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the config.", metavar="FILE")] = DEFAULT_CONFIG,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", "-c", "--config", help="Where to write the config.", metavar="FILE")
+    ] = DEFAULT_CONFIG,
     force: Annotated[bool, typer.Option("--force", help="Replace a config that is there.")] = False,
     discover: Annotated[bool, typer.Option("--discover", help="Print what was found as ranked JSON, write nothing.")] = False,
     json: JsonOption = False,

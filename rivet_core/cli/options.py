@@ -9,6 +9,11 @@ from typing import Annotated
 import typer
 
 ConfigOption = Annotated[Path, typer.Option("-c", "--config", help="The config file.", metavar="FILE")]
+UnreadConfigOption = Annotated[
+    Path, typer.Option("-c", "--config", help="Taken as by every command; this one reads none.", metavar="FILE")
+]
+"""For the commands that need no config, so that a script may give the same options to all."""
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines on stdout.")]
 VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Say more, on stderr.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Say only warnings and errors.")]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, VerboseOption
+from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, UnreadConfigOption, VerboseOption
 from rivet_core.cli.output import Output
 
 app = typer.Typer(help="List, inspect, check and begin plugins.", no_args_is_help=True, rich_markup_mode=None)
@@ -75,6 +75,7 @@ def new_plugin(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The directory to make (default: ./rivet-NAME).", metavar="DIR")
     ] = None,
+    config: UnreadConfigOption = DEFAULT_CONFIG,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
@@ -102,6 +103,7 @@ def check_plugins(
     target: Annotated[
         str | None, typer.Argument(help="A plugin's directory, or an installed one's name; all but core when left out.")
     ] = None,
+    config: UnreadConfigOption = DEFAULT_CONFIG,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import typer
 
-from rivet_core.cli.options import JsonOption
+from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, UnreadConfigOption, VerboseOption
 from rivet_core.cli.output import Output
 
 app = typer.Typer(help="Print JSON Schemas and the reason table.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command()
-def config(json: JsonOption = False) -> None:
+def config(
+    config: ConfigOption = DEFAULT_CONFIG,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
     """Print the JSON Schema of rivet.yaml, installed plugins included: point your editor at it."""
+    from rivet_core.cli.plugin_view import plugin_lists
     from rivet_core.config import config_schema
     from rivet_core.plugins import load_plugins
 
-    _print(config_schema(load_plugins()))
+    block, allow = plugin_lists(config)
+    _print(config_schema(load_plugins(block=block, allow=allow)))
 
 
 @app.command()
-def plan(json: JsonOption = False) -> None:
+def plan(
+    config: UnreadConfigOption = DEFAULT_CONFIG,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
     """Print the JSON Schema of the plan file."""
     from rivet_core.artifact.schema import plan_schema
 
@@ -28,7 +40,12 @@ def plan(json: JsonOption = False) -> None:
 
 
 @app.command()
-def campaign(json: JsonOption = False) -> None:
+def campaign(
+    config: UnreadConfigOption = DEFAULT_CONFIG,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
     """Print the JSON Schema of the campaign file that `rivet simulate` reads."""
     from rivet_core.scheduling.campaign_file import campaign_schema
 
@@ -36,11 +53,16 @@ def campaign(json: JsonOption = False) -> None:
 
 
 @app.command()
-def reasons(json: JsonOption = False) -> None:
+def reasons(
+    config: UnreadConfigOption = DEFAULT_CONFIG,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
     """Print every reason code: what triggers it, its dimension, family, points and remedy."""
     from rivet_core.cli.reason_table import reasons_as_json, reasons_as_text
 
-    out = Output(machine=json)
+    out = Output(machine=json, verbose=verbose, quiet=quiet)
     if json:
         out.json(reasons_as_json())
     else:

@@ -21,9 +21,29 @@ from rivet_core.cli.output import Output, width
 if TYPE_CHECKING:
     from rivet_core.render.state_view import ExportState
 
-app = typer.Typer(
-    help="Look at, reset, copy or rebuild what Rivet remembers between runs.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(help="Look at, reset, copy or rebuild what Rivet remembers between runs.", rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def state(
+    context: typer.Context,
+    config: ConfigOption = DEFAULT_CONFIG,
+    export: ExportsOption = None,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show how far each export is, as `rivet state progression` does; or look closer, reset, copy or rebuild the state.
+
+    Example: rivet state --json
+    """
+    command = context.invoked_subcommand
+    if command is None:
+        progression(config, export, json, verbose, quiet)
+    elif export or json or verbose or quiet or config != DEFAULT_CONFIG:
+        from rivet_core.errors import ConfigError
+
+        raise ConfigError("options of a subcommand stand behind it", hint=f"rivet state {command} ... --json", code="usage")
 
 
 @app.command()

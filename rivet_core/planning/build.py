@@ -261,7 +261,7 @@ def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) 
 
 
 def _waves(members: Mapping[int, tuple[str, ...]], lengths: Mapping[int, float]) -> Iterator[PlanWave]:
-    """Yield the waves in the order they run in. Exports without a number, beside hand-set ones, come last as the next number."""
+    """Yield the waves in the order they run in; exports without a number, beside hand-set ones, are the last one."""
     number = 0
     for wave, names in members.items():
         number = number + 1 if wave == LAST_WAVE else wave

@@ -8,10 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from rivet_core.cli import boundary
+from rivet_core.cli.app import app
 from rivet_core.errors import (
     SEVERITY,
     BusyError,
@@ -24,6 +27,8 @@ from rivet_core.errors import (
     SourceError,
     most_serious,
 )
+from tests.cli.conftest import Cli
+from tests.cli.shop import Shop
 
 
 def run(argv: list[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> int:
@@ -144,3 +149,35 @@ def test_names_that_the_locale_lacks_are_escaped(tmp_path: Path) -> None:
     done = process(["plan", "--json", "-c", "\u8ba2.yaml"], tmp_path, subprocess.PIPE, PYTHONIOENCODING="ascii")
     assert done.returncode == 2
     assert "\u8ba2.yaml" in json.loads(done.stdout)["error"]["message"]
+
+
+def test_every_command_takes_the_common_options(cli: Cli) -> None:
+    commands = {
+        (*path, name): command
+        for path, group in {(): get_command(app), **{(name,): found for name, found in groups(get_command(app))}}.items()
+        for name, command in group.commands.items()
+        if not hasattr(command, "commands")
+    }
+    assert ("plugins", "new") in commands
+    for name, command in commands.items():
+        taken = {option for parameter in command.params for option in parameter.opts}
+        assert {"-c", "--config", "--json", "-v", "--verbose", "-q", "--quiet"} <= taken, name
+
+
+def groups(command: Any) -> list[tuple[str, Any]]:
+    return [(name, found) for name, found in command.commands.items() if hasattr(found, "commands")]
+
+
+@pytest.mark.parametrize("group", ["schema", "plugins"])
+def test_a_group_without_a_command_says_so(cli: Cli, group: str) -> None:
+    said = cli(group)
+    assert (said.code, said.err) == (2, f"error: a command is missing\nhint: rivet {group} --help shows what it takes\n")
+
+
+def test_state_alone_is_the_progression(cli: Cli, tmp_path: Path) -> None:
+    Shop(tmp_path)
+    cli("run", "-q")
+    said = cli("state", "--json", "-e", "orders")
+    assert said.data == cli("state", "progression", "--json", "-e", "orders").data
+    assert said.data["exports"][0]["committed"]
+    assert cli("state", "--json", "show").data["error"]["code"] == "usage"
