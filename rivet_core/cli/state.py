@@ -78,7 +78,7 @@ def progression(
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Show how far each export is: observed by a plan, committed by a run, verified by a reconcile.
+    """Show how far each export is: observed (read by a run), committed by one, verified by a reconcile.
 
     Example: rivet state progression -e orders
     """

@@ -143,7 +143,7 @@ class ExportRun:
             cursor=cursor,
             drift=tuple(reader.drift),
         )
-        manifest = describe(run, records)
+        manifest = self._verdict.read(describe(run, records))
         self._dataset.commit(manifest, self._started_at, current, tag, append=append, resumed=self._retried)  # I2, I7
         return self._finish(manifest, reader)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from rivet_core.errors import IntegrityError, RivetError
-from rivet_core.facts import Json
+from rivet_core.facts import Json, Mark
 from rivet_core.running.events import Events
 from rivet_core.running.manifest import Current, Manifest
 from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, ExportOutcome
@@ -30,11 +30,17 @@ class Verdict:
         self.resumed = 0
         self.warnings: list[str] = []
         self.error: RivetError | None = None
+        self._read_to: tuple[Mark, ...] = ()
 
     @property
     def seconds(self) -> float:
         """Wall time of the run so far."""
         return time.monotonic() - self._began
+
+    def read(self, manifest: Manifest) -> Manifest:
+        """Keep how far was read, whether it will be committed or not."""
+        self._read_to = manifest.cursor_after or ()
+        return manifest
 
     def done(self, manifest: Manifest | None) -> ExportOutcome:
         """The state knows the commit, and the grade with it. Without a manifest nothing was new."""
@@ -63,6 +69,7 @@ class Verdict:
                 retries=outcome.retries,
                 error_class=error_class(error),
                 error=dict(outcome.error or {}),
+                observed={self._task.name: self._read_to} if self._read_to else {},
             )
             if not killed:
                 self._state.runs.grade(self.metric("failed"))

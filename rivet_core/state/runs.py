@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
@@ -149,7 +150,8 @@ class Runs:
             )
             if cursor is not None:
                 put(connection, CURSORS, export=export, marks=marks_to_json(cursor), run_id=run_id, updated_at=now)
-                _progress(connection, export, committed=marks_to_json(cursor), committed_at=now)
+                marks = marks_to_json(cursor)
+                _progress(connection, export, observed=marks, observed_at=now, committed=marks, committed_at=now)
             elif not keep_cursor:
                 connection.execute(_CLEAR_CURSOR, {"of": export})
                 connection.execute(_CLEAR_PROGRESS, {"of": export})
@@ -169,9 +171,12 @@ class Runs:
         error: Mapping[str, Json],
         rows: int | None = None,
         size: int | None = None,
+        observed: Mapping[str, tuple[Mark, ...]] = MappingProxyType({}),
     ) -> None:
-        """Close a run that did not commit. Its units stay, so that it can be resumed."""
+        """Close a run that did not commit. Its units stay, so that it can be resumed; so does how far it read, by export."""
         with self._database.writing() as connection:
+            for export, marks in observed.items():
+                _progress(connection, export, observed=marks_to_json(marks), observed_at=_now())
             connection.execute(
                 _END_WITHOUT_COMMIT,
                 {

@@ -106,5 +106,6 @@ def restore_rows(database: Database, export: str, runs: Sequence[PastRun], curso
         if cursor and last is not None:
             marks = marks_to_json(cursor)
             put(connection, CURSORS, export=export, marks=marks, run_id=last.run_id, updated_at=last.finished_at)
-            put(connection, PROGRESS, export=export, committed=marks, committed_at=last.finished_at)
+            at = last.finished_at
+            put(connection, PROGRESS, export=export, observed=marks, observed_at=at, committed=marks, committed_at=at)
     return added

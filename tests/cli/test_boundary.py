@@ -179,5 +179,7 @@ def test_state_alone_is_the_progression(cli: Cli, tmp_path: Path) -> None:
     cli("run", "-q")
     said = cli("state", "--json", "-e", "orders")
     assert said.data == cli("state", "progression", "--json", "-e", "orders").data
-    assert said.data["exports"][0]["committed"]
+    (found,) = said.data["exports"]
+    assert found["committed"]
+    assert found["observed"] == found["committed"]
     assert cli("state", "--json", "show").data["error"]["code"] == "usage"

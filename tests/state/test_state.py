@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -66,8 +67,21 @@ def test_a_run_moves_the_cursor_when_it_commits(state):
     assert state.cursors() == {"orders": CURSOR}
     assert state.committed_by_plan("p1") == {"orders"}
     assert state.last_columns("orders") == (("id", "int64"),)
-    assert state.progression()["orders"].committed == CURSOR
+    found = state.progression()["orders"]
+    assert (found.observed, found.committed, found.observed_at) == (CURSOR, CURSOR, found.committed_at)
     assert state.runs.resumable("orders") is None
+
+
+def test_how_far_a_run_read_that_did_not_commit_is_observed_only(state):
+    begin(state, "r1")
+    commit(state, "r1")
+    begin(state, "r2", at=AT + timedelta(hours=1))
+    later = tuple(replace(mark, value="9" + mark.value) for mark in CURSOR)
+    failed = {"status": "failed", "seconds": 1.0, "retries": 0, "error_class": "", "error": {}}
+    state.runs.fail("r2", **failed, observed={"orders": later})
+    found = state.progression()["orders"]
+    assert (found.observed, found.committed, found.verified) == (later, CURSOR, ())
+    assert state.cursor("orders") == CURSOR
 
 
 def test_a_commit_without_a_cursor_keeps_or_clears_it(state):
