@@ -220,9 +220,9 @@ def test_c06_a_table_without_a_key_is_read_in_units_over_one_connection(
     one = Shop(rivet, postgres, "postgres", monkeypatch)
     filled(one, "NOT NULL")
     one.sql("INSERT INTO t SELECT 1, 'the same' FROM generate_series(1, 3)", "ANALYZE t")
-    one.export(mode="chunked", chunk_count=5, snapshot="consistent", groups={"max_connections": 1})
+    one.export(mode="chunked", chunk_count=5, groups={"max_connections": 1})
     plan = one.plan()
-    assert len(plan.exports[0].units) == 5
+    assert (len(plan.exports[0].units), plan.exports[0].spec["snapshot"]) == (5, "consistent")
     most: list[int] = []
 
     def change(event: RunEvent) -> None:

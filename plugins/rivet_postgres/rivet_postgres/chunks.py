@@ -45,7 +45,7 @@ def chunk_units(
     """
     column = chunk_column(spec, table)
     rows = _rows(table)
-    if column is None and spec.snapshot == "consistent" and table.kind is RelationKind.TABLE and not _fits_one(spec, rows):
+    if column is None and table.kind is RelationKind.TABLE and not _fits_one(spec, rows):
         return block_units(spec, table, rows)
     if column is None or _fits_one(spec, rows) or (table.kind in _DERIVED and not table.index_for_range.get(column.name)):
         return tile("", "", (), rows=rows)
@@ -142,11 +142,20 @@ def day_cuts(spec: ReadSpec, column: ColumnFacts, known: Keys) -> tuple[str, ...
 
 
 def block_units(spec: ReadSpec, table: TableFacts, rows: int | None) -> tuple[Unit, ...]:
-    """Return block ranges of a heap without a key. Rows move between blocks, so they need one snapshot for all units."""
+    """Return block ranges of a heap without a key. Rows move between blocks, so they need one snapshot for all units.
+
+    Raises `ConfigError` of code `needs_snapshot` where more than one unit would be read without.
+    """
     blocks = _blocks(table)
     if blocks is None:
         return tile("", "", (), rows=rows)
     count = min(unit_count(rows, spec.chunk_size, spec.chunk_count), blocks)
+    if count > 1 and spec.snapshot != "consistent":
+        raise ConfigError(
+            f"{spec.export}: {table.name} has no key, and an update moves a row to another block while they are read",
+            hint="set `snapshot: consistent`, or use `mode: full`",
+            code="needs_snapshot",
+        )
     edges = [Mark(column="ctid", type="tid", value=f"({blocks * i // count},0)") for i in range(1, count)]
     return tuple(
         Unit(

@@ -45,9 +45,12 @@ def test_c06_block_ranges_of_a_heap_without_a_key(source):
     assert min(sizes) > 500
 
 
-def test_without_a_snapshot_a_heap_without_a_key_is_one_unit(source):
+def test_block_ranges_need_a_snapshot(source):
     source.execute("CREATE TABLE t(id int); INSERT INTO t SELECT generate_series(1, 5000)")
-    assert len(source.session.units(source.spec("t", mode=Mode.CHUNKED, chunk_count=5), ())) == 1
+    with pytest.raises(ConfigError, match="no key") as caught:
+        source.session.units(source.spec("t", mode=Mode.CHUNKED, chunk_count=5), ())
+    assert caught.value.code == "needs_snapshot"
+    assert len(source.session.units(source.spec("t", mode=Mode.CHUNKED, chunk_count=1), ())) == 1
 
 
 def test_units_read_at_once_need_a_second_connection(source):
