@@ -26,7 +26,7 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
 
 def _age(facts: ExportFacts) -> Reason | None:
     target, age = facts.spec.value.freshness_seconds, age_seconds(facts)
-    if target is None or age is None or target <= 0:
+    if target is None or age is None:
         return None
     goal = max(1, int(target))
     over = 20 * (age - goal)

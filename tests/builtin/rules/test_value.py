@@ -22,6 +22,11 @@ def test_age_against_the_target(hours: float, expected: int) -> None:
     assert points(judgement)["RV501"] == expected
 
 
+def test_a_target_of_nothing_is_always_missed() -> None:
+    judgement = judge(facts(spec=valued(freshness_seconds=0.0), last_success=ago(hours=1)))
+    assert points(judgement)["RV501"] == 40
+
+
 def test_an_export_that_never_ran_gets_no_points_of_age() -> None:
     assert "RV501" not in codes(judge(facts(spec=valued(freshness_seconds=3600.0))))
 
