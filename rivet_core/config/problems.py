@@ -64,7 +64,7 @@ def to_error(document: Document, within: Location, details: Mapping[str, Any]) -
     node, line = document.find(location)
     what, hint = _explain(details, location, node)
     written = _written(node, location)
-    if written and not what.startswith(("unknown", "is missing")):
+    if written and what.startswith("must"):
         what += f", not {written}"
     return line, document.error(location, what, hint=hint)
 
