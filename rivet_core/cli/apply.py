@@ -115,7 +115,7 @@ def apply(
         refuse_inputs(summary_output, {**inputs_of_plan(plan), "the plan": place})
         check_place(summary_output, hint=SUMMARY_HINT)
     outcome = run_plan(plan, registry, options, out, events=events)
-    finish(outcome, out, summary_output=summary_output, events=events)
+    finish(plan, outcome, out, summary_output=summary_output, events=events)
 
 
 def _from_plan(path: Path, options: ApplyOptions, out: Output) -> tuple[Plan, Registry]:

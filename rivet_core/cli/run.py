@@ -56,4 +56,4 @@ def run(
     )
     out.note(f"plan {plan.plan_id}: policy {plan.campaign.policy.name}, {several(plan.campaign.policy.workers, 'worker')}")
     outcome = run_plan(plan, registry, options, out, events=events)
-    finish(outcome, out, summary_output=summary_output, events=events)
+    finish(plan, outcome, out, summary_output=summary_output, events=events)

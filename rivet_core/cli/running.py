@@ -71,7 +71,9 @@ def _several(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} exports ({shown}{', ...' if len(names) > 5 else ''})"
 
 
-def finish(outcome: CampaignOutcome, out: Output, *, summary_output: Path | None = None, events: bool = False) -> None:
+def finish(
+    plan: Plan, outcome: CampaignOutcome, out: Output, *, summary_output: Path | None = None, events: bool = False
+) -> None:
     """Print the summary, write it where asked, and end with the most serious exit code.
 
     Where stdout is a stream of `events` the summary for people goes to stderr.
@@ -85,7 +87,15 @@ def finish(outcome: CampaignOutcome, out: Output, *, summary_output: Path | None
     if outcome.exit_code == EXIT_BROKEN_PIPE:
         raise typer.Exit(EXIT_BROKEN_PIPE)  # Whoever read the data has gone, on purpose as a rule: not a word.
     summary: dict[str, Any] = dict(outcome.as_dict())
+    wanted = {export.name for export in outcome.exports}
+    # Those among the exports that count as failed which no run could have saved.
+    unplannable = [
+        {"name": item.name, "status": "unplannable", "error": None if item.error is None else item.error.model_dump()}
+        for item in plan.exports
+        if item.status == "unplannable" and item.name in wanted
+    ]
     code = outcome.exit_code
+    summary = {**summary, "unplannable": unplannable}
     if summary_output is not None:
         text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
         write_whole(summary_output, [text.encode("utf-8", "surrogatepass")], hint=SUMMARY_HINT)

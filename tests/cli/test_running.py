@@ -87,7 +87,12 @@ def test_what_waits_for_an_export_that_could_not_be_planned_is_skipped(
             ("failed", "could not be planned"),
             ("skipped", "skipped because of a"),
         ]
+        assert [(found["name"], found["error"]["code"]) for found in said["unplannable"]] == [("a", "source_missing")]
     assert boundary.run(["run", "-e", "b", "-q"]) == 0
+    capsys.readouterr()
+    assert boundary.run(["apply", "plan.json", "-e", "b", "--json"]) == 0, "what was not asked for did not fail"
+    said = json.loads(capsys.readouterr().out)
+    assert (said["counts"]["done"], said["unplannable"], said["exit_code"]) == (1, [], 0)
 
 
 def test_a_plan_lists_its_waves_as_apply_runs_them(
