@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -21,6 +22,9 @@ from rivet_core.references import holds_reference
 
 DEFAULT_NAME = "default"
 """What the one source of `source:` is called."""
+
+_ADDRESS = re.compile(r"[:/\\]")
+"""What the name of an implicit group holds: `host:port`, or the path of an SQLite file."""
 
 _PORTS = {"postgres": 5432, "postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 
@@ -125,7 +129,9 @@ def describe_groups(
                 document.place(location)
                 + f"group {group} is not under `source_groups:`, its capacity is assumed; did you mean {near}?"
             )
+    implicit = any(source.config.source_group is None for source in sources.values())
     for group in root.source_groups:
-        if group not in used:
+        # The implicit group has the address for its name, which only a connection knows for certain.
+        if group not in used and not (implicit and _ADDRESS.search(group)):
             warnings.append(document.place(("source_groups", group)) + "no source and no export belongs to this group")
     return warnings

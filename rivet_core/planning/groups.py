@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rivet_core.config import GroupConfig, SourceConfig
 from rivet_core.facts import ExportSpec, GroupCapacity, ServerFacts
@@ -33,15 +33,15 @@ def capacity_of(declared: GroupConfig | None, servers: Sequence[ServerFacts], wo
     return GroupCapacity(max_connections=connections, max_heavy=heavy if heavy is not None else 1, assumed=assumed)
 
 
-def hosts_in_two_groups(groups: Mapping[str, str], servers: Mapping[str, ServerFacts]) -> list[str]:
-    """Return a warning for each host whose sources were put into different declared groups.
+def hosts_in_two_groups(groups: Iterable[tuple[str, str]], servers: Mapping[str, ServerFacts]) -> list[str]:
+    """Return a warning for each host that is read in different groups.
 
-    `groups` maps source name to group, `servers` source name to facts.
+    `groups` are the source and the group of each export, `servers` maps source name to facts.
     """
     by_address: dict[str, set[str]] = {}
-    for source, server in servers.items():
-        if server.address:
-            by_address.setdefault(server.address, set()).add(groups[source])
+    for source, group in groups:
+        if source in servers and servers[source].address:
+            by_address.setdefault(servers[source].address, set()).add(group)
     return [
         f"{address} is in {len(names)} source groups ({', '.join(sorted(names))}): their capacities add up on one host"
         for address, names in sorted(by_address.items())

@@ -83,14 +83,13 @@ def survey(
         )
         for spec in specs
     )
-    source_groups = {name: config.sources[name].source_group or servers[name].address for name in servers}
     return Survey(
         as_of=as_of,
         workers=workers,
         subjects=subjects,
         views=views,
         capacities=capacities,
-        warnings=tuple(hosts_in_two_groups(source_groups, servers)),
+        warnings=tuple(hosts_in_two_groups(((spec.source, groups[spec.name]) for spec in specs), servers)),
     )
 
 

@@ -75,6 +75,18 @@ def test_a_group_that_is_misspelt_or_unused_is_warned_about(load: Load) -> None:
     ]
 
 
+def test_an_implicit_group_may_be_declared_under_its_address(load: Load) -> None:
+    text = """\
+        source: {type: postgres, url_env: SHOP_URL}
+        source_groups:
+          "db:5432": {max_connections: 2}
+          unused: {max_heavy: 1}
+        destination: {type: local}
+        exports: [{name: a, table: a}]
+        """
+    assert warnings_of(load, text) == ["4: source_groups.unused: no source and no export belongs to this group"]
+
+
 def test_inline_credentials_are_warned_about_and_never_shown(load: Load) -> None:
     found = warnings_of(
         load,

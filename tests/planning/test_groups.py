@@ -46,6 +46,8 @@ def test_a_full_server_still_gets_one_connection() -> None:
 
 def test_one_host_in_two_groups_is_warned_about() -> None:
     servers = {"a": SERVER, "b": SERVER}
-    (warning,) = hosts_in_two_groups({"a": "x", "b": "y"}, servers)
+    (warning,) = hosts_in_two_groups([("a", "x"), ("b", "y")], servers)
     assert "db:5432" in warning
-    assert hosts_in_two_groups({"a": "x", "b": "x"}, servers) == []
+    (warning,) = hosts_in_two_groups([("a", "x"), ("a", "x"), ("a", "its own"), ("elsewhere", "z")], servers)
+    assert "its own, x" in warning
+    assert hosts_in_two_groups([("a", "x"), ("b", "x")], servers) == []
