@@ -13,6 +13,7 @@ import xxhash
 from rivet_core.errors import ConfigError
 from rivet_core.facts import ExportSpec
 from rivet_core.running.csvtext import field_text
+from rivet_core.running.moments import iso_texts
 from rivet_core.stores import segment
 
 EXPORTED_AT = pa.field("_rivet_exported_at", pa.timestamp("us", tz="UTC"), nullable=False)
@@ -90,7 +91,10 @@ class Partitioner:
     def _directories(self, name: str, column: pa.Array) -> pa.Array:
         kind = column.type
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            text = pc.utf8_slice_codeunits(column.cast(pa.string()), 0, {"year": 4, "month": 7}.get(self._granularity, 10))
+            # From the end of the date, since a year may have more than four digits, and a sign.
+            day = pc.replace_substring_regex(iso_texts(column), "T.*", "")
+            cut = {"year": -6, "month": -3}.get(self._granularity)
+            text = day if cut is None else pc.utf8_slice_codeunits(day, 0, cut)
         else:
             text = column.cast(pa.string())
         encoded = pc.dictionary_encode(text)

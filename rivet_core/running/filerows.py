@@ -17,6 +17,7 @@ from rivet_core.facts import Json, UnitDigest
 from rivet_core.facts.plural import several
 from rivet_core.running.columns import EXPORTED_AT, ROW_HASH
 from rivet_core.running.manifest import Manifest, ManifestPart
+from rivet_core.running.moments import from_iso
 from rivet_core.sql.canonical import RowDigest, canonical, decimal_text
 from rivet_core.stores import Store
 from rivet_core.stores.faults import destination_error
@@ -141,10 +142,9 @@ def from_csv(text: pa.Array, kind: str) -> pa.Array:
     if kind.startswith("extension<arrow.uuid"):
         return pc.replace_substring(text, "-", "")
     if kind.startswith("timestamp"):
-        plain = pc.replace_substring(pc.utf8_rtrim(text, "Z"), "T", " ")
-        return canonical(plain.cast(pa.timestamp("us")))
+        return canonical(from_iso(pc.utf8_rtrim(text, "Z"), pa.timestamp("us")))
     if kind.startswith("date32"):
-        return canonical(text.cast(pa.string()).cast(pa.date32()))
+        return canonical(from_iso(text, pa.date32()))
     if kind.startswith("time64"):
         moments = pc.binary_join_element_wise(pa.scalar("1970-01-01", _TEXT), text, pa.scalar(" ", _TEXT))
         return canonical(moments.cast(pa.timestamp("us")))

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from rivet_core.facts import ExportSpec
 from rivet_core.facts.memory import SINK_BYTES
+from rivet_core.running.moments import is_moment
 from rivet_core.running.statistics import ColumnStatistics
 from rivet_core.stores import Part
 
@@ -78,7 +79,9 @@ class ParquetFile:
                 statistics = row_group.column(place).statistics
                 index = leaves[place]
                 if statistics is not None and statistics.has_min_max and _plain(self._schema.field(index).type):
-                    self._statistics.widen(index, statistics.min, statistics.max)
+                    raw = is_moment(self._schema.field(index).type)  # Python's own dates end at the year 9999
+                    ends = (statistics.min_raw, statistics.max_raw) if raw else (statistics.min, statistics.max)
+                    self._statistics.widen(index, *ends)
 
 
 class _Sink:

@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rivet_core.facts import Json
+from rivet_core.running.moments import bound_text, is_moment
 
 MAX_TEXT = 256
 """A bound longer than this is left out: a manifest row stays small whatever the values."""
@@ -32,10 +34,12 @@ class ColumnStatistics:
             self._nulls[index] += column.null_count
             if self._compute[index]:
                 found = pc.min_max(column)
-                self.widen(index, found["min"].as_py(), found["max"].as_py())
+                moment = is_moment(self._schema.field(index).type)
+                low, high = (one.value if moment and one.is_valid else one.as_py() for one in (found["min"], found["max"]))
+                self.widen(index, low, high)
 
     def widen(self, index: int, low: Any, high: Any) -> None:
-        """Take one row group's bounds into the part's; `None` says nothing."""
+        """Take one row group's bounds into the part's; `None` says nothing. Dates and timestamps come as their numbers."""
         if low is None or high is None:
             return
         known = self._bounds[index]
@@ -48,7 +52,8 @@ class ColumnStatistics:
         """Return `{column: {null_count, min, max}}`."""
         found: dict[str, Json] = {}
         for field, nulls, bounds in zip(self._schema, self._nulls, self._bounds, strict=True):
-            low, high = (_text(value) for value in bounds) if bounds else (None, None)
+            text = partial(bound_text, kind=field.type) if is_moment(field.type) else _text
+            low, high = (text(value) for value in bounds) if bounds else (None, None)
             known = low is not None and high is not None
             found[field.name] = {"null_count": nulls, "min": low if known else None, "max": high if known else None}
         return found
