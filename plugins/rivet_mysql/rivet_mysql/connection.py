@@ -71,7 +71,8 @@ class Server:
                 values["information_schema_stats_expiry"] = "0"
         return (
             "SET SESSION " + ", ".join(f"{name} = {value}" for name, value in values.items()),
-            "SET SESSION TRANSACTION READ ONLY",
+            # Under a server-wide READ UNCOMMITTED rows would be read that nobody ever committed.
+            "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
         )
 
 

@@ -88,6 +88,8 @@ def settings_sql(spec: ReadSpec, more: Mapping[str, str]) -> str:
         "intervalstyle": "iso_8601",
         "extra_float_digits": "1",
         "bytea_output": "hex",
+        "array_nulls": "on",
+        "quote_all_identifiers": "off",
         "application_name": application_name(spec.export),
         **more,
     }

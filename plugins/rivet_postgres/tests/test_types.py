@@ -333,3 +333,18 @@ def test_overrides_fail_loudly(source):
         with pytest.raises(SourceError, match=next(iter(bad))) as caught:
             source.full("t", overrides=bad)
         assert caught.value.error_class == "data"
+
+
+def test_null_elements_stay_null_whatever_the_role_says_of_array_input(source, database):
+    """Arrays of such types are read through their text, and with array_nulls off NULL in it would be a word of four letters."""
+    source.execute(f"ALTER ROLE {database.user} SET array_nulls = off", admin=True)
+    try:
+        source.reopen()
+        source.execute("CREATE TYPE mood AS ENUM ('sad', 'NULL')")
+        source.execute("CREATE TABLE t(id int PRIMARY KEY, m mood[], i interval[], j jsonb[])")
+        source.execute("""INSERT INTO t VALUES (1, ARRAY['sad', NULL, 'NULL']::mood[], ARRAY[NULL, '1 day'::interval],
+                          ARRAY['{}'::jsonb, NULL])""")
+        row = source.full("t").to_pylist()[0]
+        assert row == {"id": 1, "m": ["sad", None, "NULL"], "i": [None, "P1D"], "j": ["{}", None]}
+    finally:
+        source.execute(f"ALTER ROLE {database.user} RESET array_nulls", admin=True)

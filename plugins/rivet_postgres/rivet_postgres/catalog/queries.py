@@ -15,7 +15,8 @@ _NAMED = " AND s.tablename = ANY (%(relations)s::name[])"
 
 SETTINGS = """
 SELECT count(set_config(s.name, s.value, true)) FROM (VALUES ('statement_timeout', %(statement)s),
-  ('lock_timeout', %(lock)s), ('timezone', 'UTC'), ('datestyle', 'ISO'), ('application_name', %(application)s))
+  ('lock_timeout', %(lock)s), ('timezone', 'UTC'), ('datestyle', 'ISO'), ('array_nulls', 'on'),
+  ('quote_all_identifiers', 'off'), ('application_name', %(application)s))
   AS s(name, value)"""
 
 RESOLVE = """
