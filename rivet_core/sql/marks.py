@@ -15,11 +15,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from rivet_core.errors import ConfigError
+from rivet_core.errors import ConfigError, SourceError
 from rivet_core.facts import Mark, TypeKind
 
 MICROS_PER_DAY = 86_400_000_000
 _TIMESTAMP = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?(?:\+00(?::?00)?|Z)?( BC)?\Z")
+_ENDLESS = frozenset({"infinity", "inf", "nan"})
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _CYCLE_DAYS = 146_097
 """Days in 400 Gregorian years: a date outside Python's range is moved by whole cycles, which keeps month and day."""
@@ -113,6 +114,16 @@ def micros_of(text: str) -> int:
         raise ConfigError(f"{text!r} is not a date", hint="the saved position is damaged: reset the export's state") from None
     seconds = int(hour or 0) * 3600 + int(minute or 0) * 60 + int(second or 0)
     return (ordinal - _EPOCH_ORDINAL) * MICROS_PER_DAY + seconds * 1_000_000 + int((fraction or "0").ljust(6, "0"))
+
+
+def refuse_endless(export: str, mark: Mark, kind: TypeKind) -> None:
+    """Raise `SourceError` for a cursor at the end of its order: from there on no run would ever find another row."""
+    if kind not in (TypeKind.TEXT, TypeKind.ENUM) and mark.value.lower() in _ENDLESS:
+        raise SourceError(
+            f"{export}: the cursor {mark.column} reached {mark.value}, behind which nothing sorts: later rows would be lost",
+            hint="leave such rows out with a `query`, or choose another cursor column",
+            error_class="data",
+        )
 
 
 def shift(mark: Mark, kind: TypeKind, seconds: float) -> Mark:

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from rivet_core.api import PageGate
 from rivet_core.errors import RivetError, SourceError
-from rivet_core.facts import Mark, UnitKind
+from rivet_core.facts import Mark, TypeKind, UnitKind
 from rivet_core.sql.endpoint import Endpoint
-from rivet_core.sql.marks import mark_of, order_key, shift
+from rivet_core.sql.marks import mark_of, order_key, refuse_endless, shift
 from rivet_core.sql.pages import PageTuner
 from rivet_postgres.failures import translate
 from rivet_postgres.paging import Pages
@@ -238,6 +238,7 @@ class PostgresStream:
         if selection.marks and (row := last_marked([arrays[at] for _, _, at in selection.marks])) is not None:
             found = [mark_of(name, source_type, arrays[at][row]) for name, source_type, at in selection.marks]
             self._last = [mark for mark in found if mark is not None]
+            refuse_endless(self._reading.spec.export, self._last[0], self._reading.cursor_kind or TypeKind.OTHER)
         if self._pages is not None and batch.num_rows:
             self._pages.passed(batch, arrays)
         return pa.RecordBatch.from_arrays(arrays[: selection.visible], schema=self.schema)

@@ -201,8 +201,19 @@ def test_infinite_cursors_do_not_stop_the_cursor(orders):
     orders.execute("INSERT INTO t VALUES (50, 'infinity')")
     _, marks = orders.incremental("t", "u", out_of_range="null_counted")
     assert marks[0].value == "2024-01-01 00:00:10+00"
-    _, marks = orders.incremental("t", "u", out_of_range="text")
-    assert marks[0].value == "infinity"
+    with pytest.raises(SourceError, match="behind which nothing sorts"):
+        orders.incremental("t", "u", out_of_range="text")
+
+
+@pytest.mark.parametrize(("type_", "value"), [("float8", "NaN"), ("float4", "Infinity"), ("numeric", "NaN")])
+def test_a_cursor_is_not_left_at_the_end_of_its_order(source, type_, value):
+    """What sorts last is read, and then every later row would be missed without a word."""
+    source.execute(f"CREATE TABLE t(id int PRIMARY KEY, u {type_}); INSERT INTO t VALUES (1, 1), (2, '-Infinity')")
+    _, marks = source.incremental("t", "u")
+    source.execute(f"INSERT INTO t VALUES (3, '{value}')")
+    with pytest.raises(SourceError, match="behind which nothing sorts"):
+        source.incremental("t", "u", committed=marks)
+    assert source.full("t").num_rows == 3
 
 
 def test_rows_of_all_runs_are_the_table(orders):

@@ -24,7 +24,8 @@ from rivet_core.builtin.sqlite.statements import Statement
 from rivet_core.builtin.sqlite.types import Reading
 from rivet_core.builtin.sqlite.values import BadValue
 from rivet_core.errors import SourceError
-from rivet_core.facts import ColumnFacts, Mark, Tuning
+from rivet_core.facts import ColumnFacts, Mark, Tuning, TypeKind
+from rivet_core.sql.marks import refuse_endless
 
 LOT_ROWS = 32
 """Rows fetched at once where values have no fixed size: what a sudden run of very wide rows can cost before it is seen."""
@@ -121,7 +122,10 @@ class SqliteStream:
             self.close()
         if last and self._shape.cursor:
             values = [_first_set([last[place] for place in places]) for _, _, places in self._shape.cursor]
-            self._marks = last_marks([(name, declared) for name, declared, _ in self._shape.cursor], values)
+            found = last_marks([(name, declared) for name, declared, _ in self._shape.cursor], values)
+            if isinstance(values[0], float):
+                refuse_endless(self._shape.export, found[0], TypeKind.FLOAT)
+            self._marks = found
 
     def close(self) -> None:
         """Stop and give the connection back. From another thread: the reading one stops at once and gives it back."""
