@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rivet_core.facts import Mark, ReadSpec, TableFacts, TypeKind, Unit, UnitKind
+from rivet_core.sql.dialect import checked_hex
 from rivet_core.sql.querytext import ALIAS, derived_table
 from rivet_core.sql.select import KeyTypes, key_expressions, where_unit
 from rivet_mysql.dialect import MYSQL
@@ -22,29 +23,47 @@ PAGED = frozenset(
 )
 """Kinds whose order a literal can continue. FLOAT compares inexactly, ENUM, SET and BIT order by number but compare as text."""
 
+COMPLETE = frozenset({"utf8", "utf8mb3", "utf8mb4", "ucs2", "utf16", "utf16le", "utf32", "latin1"})
+"""Character sets of which every text comes back from UTF-8 as it was. Others have bytes that become a question mark."""
+
 _HIDDEN = "__rivet_{}"
 _FLAG_BITS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """One part of a key: its SQL, the name and type that its mark has, and its kind."""
+    """One part of a key: its SQL, the name and type that its mark has, and its kind.
+
+    `collation` is set where its text may not survive the way to UTF-8: then its mark holds the bytes it is stored as.
+    """
 
     expression: str
     name: str
     source_type: str
     kind: TypeKind
+    collation: str = ""
+
+    def literal(self, value: str) -> str:
+        """Return the literal of a mark's value."""
+        if self.collation:
+            return f"_{charset_of(self.collation)} X'{checked_hex(value)}' COLLATE {self.collation}"
+        return MYSQL.literal(self.kind, value, self.source_type)
 
     @property
     def text(self) -> str:
         """Return the SQL of its exact text."""
-        if self.kind is TypeKind.BYTES:
+        if self.kind is TypeKind.BYTES or self.collation:
             return f"HEX({self.expression})"
         if self.kind is TypeKind.FLOAT:
             return f"CAST(({self.expression} * 1e0) AS CHAR)"
         if self.source_type.startswith("bit"):
             return f"CAST(CAST({self.expression} AS UNSIGNED) AS CHAR)"
         return f"CAST({self.expression} AS CHAR)"
+
+
+def charset_of(collation: str) -> str:
+    """Return the character set that a collation belongs to, which its name begins with."""
+    return collation.partition("_")[0].lower()
 
 
 def canonical(position: Position, value: str) -> Mark:
@@ -112,7 +131,7 @@ class Statements:
         parts = [f"SELECT {self.comment} {', '.join(selection.items)}", f"FROM {self._source}"]
         conditions = list(self.conditions)
         if after:
-            literals = [MYSQL.literal(p.kind, mark.value, p.source_type) for p, mark in zip(self.positions, after, strict=True)]
+            literals = [position.literal(mark.value) for position, mark in zip(self.positions, after, strict=True)]
             conditions.append(MYSQL.compare([p.expression for p in self.positions], ">", literals))
         if conditions:
             parts.append("WHERE " + " AND ".join(conditions))
@@ -227,7 +246,14 @@ def cursor_positions(
 def _position(facts: TableFacts, name: str) -> Position:
     column = facts.column(name)
     assert column is not None  # noqa: S101 - the key of the same facts
-    return Position(expression=_reference(name), name=name, source_type=column.source_type, kind=column.kind)
+    lossy = column.kind is TypeKind.TEXT and column.collation and charset_of(column.collation) not in COMPLETE
+    return Position(
+        expression=_reference(name),
+        name=name,
+        source_type=column.source_type,
+        kind=column.kind,
+        collation=column.collation if lossy else "",
+    )
 
 
 def _pages(position: Position) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from rivet_core.errors import ConfigError
@@ -18,7 +19,7 @@ from rivet_core.sql.windows import check_days, day_cuts, time_column, unix_edge,
 from rivet_mysql.connection import Link, number, text
 from rivet_mysql.dialect import MYSQL
 from rivet_mysql.reading.sampling import Explorer
-from rivet_mysql.reading.statement import page_positions
+from rivet_mysql.reading.statement import charset_of, page_positions
 
 TIMES = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ})
 
@@ -77,9 +78,12 @@ def _chunks(link: Link, spec: ReadSpec, facts: TableFacts) -> tuple[Unit, ...]:
             return tile(key[0].name, key[0].source_type, [str(cut) for cut in cuts], rows=rows)
     else:
         units = unit_count(_estimate(link, facts), spec.chunk_size, spec.chunk_count)
-    if units == 1:
+    lossy = [position.collation for position in positions if position.collation]
+    if units == 1 or any(charset_of(collation) == "swe7" for collation in lossy):  # which has not all of ASCII
         return whole
-    bounds, found = Explorer(link, facts, positions).cuts(units)
+    bounds, found = Explorer(link, facts, [replace(position, collation="") for position in positions]).cuts(units)
+    if lossy and any("?" in mark.value for bound in bounds for mark in bound):
+        return whole  # perhaps no question mark but a byte without a letter, which sorts elsewhere
     return tile_keys([position.name for position in positions], bounds, found // (len(bounds) + 1))
 
 

@@ -7,7 +7,7 @@ import statistics
 import pytest
 
 from rivet_core.errors import ConfigError
-from rivet_core.facts import Mode, UnitKind
+from rivet_core.facts import Mode, Tuning, UnitKind
 
 pytestmark = pytest.mark.mysql
 ROWS = 3000
@@ -115,3 +115,16 @@ def test_c07_never_more_units_with_rows_than_values(mysql, read):
         got = read("t", mode=Mode.CHUNKED, chunk_count=count)
         assert sorted(got.column("id")) == sorted(str(n) for n in range(11))
         assert sum(table.num_rows > 0 for table in got.tables) <= 11
+
+
+@pytest.mark.parametrize("collation", ["cp1251_general_ci", "geostd8_bin", "swe7_swedish_ci", "ascii_bin"])
+def test_text_keys_of_bytes_that_no_letter_has_end_and_lose_no_row(mysql, read, collation):
+    """Such a byte arrives as a question mark, behind which another page begins than behind the key itself."""
+    charset = collation.partition("_")[0]
+    mysql.execute(f"CREATE TABLE t(k varchar(9) CHARACTER SET {charset} COLLATE {collation} PRIMARY KEY, v int)")
+    keys = ", ".join(f"(_{charset} X'{byte:02X}{tail}', {byte})" for byte in range(33, 256) for tail in ("", "61", "62", "6162", "63"))
+    mysql.execute(f"INSERT IGNORE INTO t VALUES {keys}")
+    there = [row[0] for row in mysql.execute("SELECT v FROM t ORDER BY v")]
+    tuning = Tuning(batch_rows=20, batch_bytes=1000, pause_share=0.0)
+    for mode in ({}, {"mode": Mode.CHUNKED, "chunk_count": 5}):
+        assert sorted(read("t", tuning=tuning, **mode).column("v")) == there
