@@ -30,6 +30,8 @@ LONG_BINARIES = frozenset({"blob", "mediumblob", "longblob"})
 AS_TEXT = "CAST({} AS CHAR)"
 ZERO = "(MONTH({}) = 0 OR DAYOFMONTH({}) = 0)"
 """True for zero and partial dates: they have a month or a day 0."""
+NO_DAY = f"({ZERO} OR DAYOFMONTH({{}}) > 28 AND DAYOFMONTH({{}}) > COALESCE(DAYOFMONTH(LAST_DAY({{}})), 0))"
+"""True also for days that their month does not have, which ALLOW_INVALID_DATES lets in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +139,7 @@ def _moment(base: str, policy: str) -> Reading:
         )
     zoned = "timestamp[us, tz=UTC]"
     arrow = {"date": "date32[day]", "datetime": "timestamp[us]", "timestamp": zoned}[base]
+    outside = ZERO if base == "timestamp" else NO_DAY
     note = (
         "zero and partial dates stop the export" if policy == "fail" else "zero and partial dates become NULL and are counted"
     )
@@ -144,8 +147,8 @@ def _moment(base: str, policy: str) -> Reading:
         kind=kinds[base],
         arrow=arrow,
         wire="timestamp[us]" if arrow == zoned else arrow,
-        expression=f"IF({ZERO}, NULL, {{}})",
-        zero=ZERO,
+        expression=f"IF({outside}, NULL, {{}})",
+        zero=outside,
         note=note,
     )
 

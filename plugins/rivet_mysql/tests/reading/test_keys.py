@@ -122,7 +122,9 @@ def test_text_keys_of_bytes_that_no_letter_has_end_and_lose_no_row(mysql, read, 
     """Such a byte arrives as a question mark, behind which another page begins than behind the key itself."""
     charset = collation.partition("_")[0]
     mysql.execute(f"CREATE TABLE t(k varchar(9) CHARACTER SET {charset} COLLATE {collation} PRIMARY KEY, v int)")
-    keys = ", ".join(f"(_{charset} X'{byte:02X}{tail}', {byte})" for byte in range(33, 256) for tail in ("", "61", "62", "6162", "63"))
+    keys = ", ".join(
+        f"(_{charset} X'{byte:02X}{tail}', {byte})" for byte in range(33, 256) for tail in ("", "61", "62", "6162", "63")
+    )
     mysql.execute(f"INSERT IGNORE INTO t VALUES {keys}")
     there = [row[0] for row in mysql.execute("SELECT v FROM t ORDER BY v")]
     tuning = Tuning(batch_rows=20, batch_bytes=1000, pause_share=0.0)

@@ -232,3 +232,20 @@ def test_metadata_and_nullability_come_along(mysql, read):
     assert not schema.field("id").nullable
     assert schema.field("id").metadata[b"rivet.source_type"] == b"int(10) unsigned"
     assert schema.field("c").metadata[b"rivet.comment"] == b"a letter"
+
+
+def test_days_that_their_month_does_not_have_follow_the_policy_too(mysql, read):
+    """ALLOW_INVALID_DATES lets them in; no date of Arrow can keep them."""
+    mysql.execute("CREATE TABLE t(id int PRIMARY KEY, d date, at datetime(3) NOT NULL)")
+    mysql.execute("INSERT INTO t SELECT seq, '2024-02-29', '2024-01-31 23:59:59.999' FROM seq_1_to_1000")
+    mysql.execute(
+        "SET sql_mode = 'ALLOW_INVALID_DATES'; UPDATE t SET d = '2023-02-29' WHERE id = 1;"
+        " UPDATE t SET d = '2024-02-30', at = '2024-04-31 10:00:00' WHERE id = 900"
+    )
+    got = read("t")
+    assert got.counts == {"d: zero date to null": 2, "at: zero date to null": 1}
+    assert [row[0] for row in got.rows() if row[1] is None] == [1, 900]
+    assert got.rows()[899][2] is None
+    with pytest.raises(SourceError, match="zero or partial dates"):
+        read("t", out_of_range="fail")
+    assert read("t", out_of_range="text").rows()[899][1:] == ("2024-02-30", "2024-04-31 10:00:00.000")
