@@ -74,6 +74,11 @@ class Partitioner:
                 raise ConfigError(
                     f"{spec.name}: partition_by names {name!r}, which is not read", hint=f"columns: {', '.join(schema.names)}"
                 )
+            if pa.types.is_nested(schema.field(name).type):
+                raise ConfigError(
+                    f"{spec.name}: partition_by names {name!r}, whose values are lists",
+                    hint="partition by a column of single values",
+                )
 
     def split(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield `(directory, rows)` per partition, in order of first appearance; one empty directory name without any."""
@@ -95,8 +100,12 @@ class Partitioner:
             day = pc.replace_substring_regex(iso_texts(column), "T.*", "")
             cut = {"year": -6, "month": -3}.get(self._granularity)
             text = day if cut is None else pc.utf8_slice_codeunits(day, 0, cut)
+        elif pa.types.is_binary(kind) or (
+            isinstance(kind, pa.BaseExtensionType) and pa.types.is_fixed_size_binary(kind.storage_type)
+        ):
+            text = field_text(column)  # an uuid, or bytes as hex digits
         else:
-            text = column.cast(pa.string())
+            text = (column.storage if isinstance(column, pa.ExtensionArray) else column).cast(pa.string())
         encoded = pc.dictionary_encode(text)
         prefix = segment(name)
         names: list[Any] = [f"{prefix}={segment(value)}" for value in encoded.dictionary.to_pylist()]
