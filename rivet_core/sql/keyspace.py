@@ -12,7 +12,7 @@ from decimal import Context, Decimal
 
 from rivet_core.errors import ConfigError
 from rivet_core.facts import TypeKind
-from rivet_core.sql.marks import MICROS_PER_DAY, date_text, micros_of, timestamp_text
+from rivet_core.sql.marks import MICROS_PER_DAY, date_text, micros_near, timestamp_text
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
 _LETTERS = 4
@@ -42,11 +42,11 @@ def values_between(kind: TypeKind, low: str, high: str, parts: int) -> list[str]
     if kind is TypeKind.DECIMAL:
         return _decimals(Decimal(low), Decimal(high), parts)
     if kind is TypeKind.DATE:
-        days = (micros_of(low) // MICROS_PER_DAY, micros_of(high) // MICROS_PER_DAY)
+        days = (micros_near(low) // MICROS_PER_DAY, micros_near(high) // MICROS_PER_DAY)
         return [date_text(day) for day in _steps(*days, parts)]
     if kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ):
         zoned = kind is TypeKind.TIMESTAMPTZ
-        return [timestamp_text(micros, zoned=zoned) for micros in _steps(micros_of(low), micros_of(high), parts)]
+        return [timestamp_text(micros, zoned=zoned) for micros in _steps(micros_near(low), micros_near(high), parts)]
     if kind is TypeKind.BYTES:
         return _bytes(bytes.fromhex(low.removeprefix("\\x")), bytes.fromhex(high.removeprefix("\\x")), parts)
     if kind in (TypeKind.TEXT, TypeKind.UUID):

@@ -20,6 +20,7 @@ from rivet_core.facts import Mark, TypeKind
 
 MICROS_PER_DAY = 86_400_000_000
 _TIMESTAMP = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?(?:\+00(?::?00)?|Z)?( BC)?\Z")
+_ANY_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 _ENDLESS = frozenset({"infinity", "inf", "nan"})
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _CYCLE_DAYS = 146_097
@@ -116,6 +117,18 @@ def micros_of(text: str) -> int:
     return (ordinal - _EPOCH_ORDINAL) * MICROS_PER_DAY + seconds * 1_000_000 + int((fraction or "0").ljust(6, "0"))
 
 
+def micros_near(text: str) -> int:
+    """Return what `micros_of` does; for a date that MySQL keeps and no calendar has, of the first day of its month or year."""
+    year, month, rest = text[:4], text[5:7], text[10:]
+    for known in (text, f"{year}-{month}-01{rest}"):
+        try:
+            return micros_of(known)
+        except ConfigError:
+            if not _ANY_DATE.match(text):
+                raise
+    return micros_of(f"{year}-01-01{rest}")
+
+
 def refuse_endless(export: str, mark: Mark, kind: TypeKind) -> None:
     """Raise `SourceError` for a cursor at the end of its order: from there on no run would ever find another row."""
     if kind not in (TypeKind.TEXT, TypeKind.ENUM) and mark.value.lower() in _ENDLESS:
@@ -136,7 +149,7 @@ def shift(mark: Mark, kind: TypeKind, seconds: float) -> Mark:
             f"lookback needs a date or timestamp cursor, {mark.column} is {mark.type}",
             hint="leave out `lookback`, or choose a time column as the cursor",
         )
-    micros = micros_of(mark.value) + round(seconds * 1_000_000)
+    micros = micros_near(mark.value) + round(seconds * 1_000_000)
     if kind is TypeKind.DATE:
         days = micros // MICROS_PER_DAY if seconds < 0 else -(-micros // MICROS_PER_DAY)
         return Mark(column=mark.column, type=mark.type, value=date_text(days))

@@ -27,8 +27,9 @@ class MysqlDialect(Dialect):
         if kind in (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ):
             moment, era, _ = value.partition(" BC")
             moment = moment.removesuffix("+00")
-            # The only year before 1 that the server can hold is 0, "1 BC" in marks.
-            return self.string(f"0000{moment[4:]}" if era else moment)
+            # The only year before 1 that the server can hold is 0, "1 BC" in marks; before it there are zero dates only.
+            first = "0000-00-00" if moment[:4] != "0001" else f"0000{moment[4:]}"
+            return self.string(first if era else moment)
         return super().literal(kind, value, source_type)
 
 

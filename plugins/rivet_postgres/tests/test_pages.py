@@ -272,3 +272,17 @@ def test_the_schema_is_that_of_one_statement(source):
     assert paged.schema.equals(single.schema, check_metadata=True)
     assert paged.sort_by("x").num_rows == single.num_rows == 400
     assert pa.types.is_decimal(paged.schema.field("id").type)
+
+
+def test_a_key_that_may_not_be_read_is_not_paged_along(source, database):
+    source.execute("CREATE TABLE t(id int PRIMARY KEY, v text, u int NOT NULL UNIQUE); INSERT INTO t VALUES (1, 'a', 7)")
+    role = f"only_v_of_{database.name}"
+    source.execute(f'CREATE ROLE "{role}"; GRANT "{role}" TO {database.user}', admin=True)
+    source.execute(f'GRANT USAGE ON SCHEMA public TO "{role}"; GRANT SELECT (v) ON t TO "{role}"')
+    try:
+        source.execute(f"ALTER ROLE {database.user} IN DATABASE \"{database.name}\" SET role = '{role}'", admin=True)
+        source.reopen()
+        assert source.full("t", columns=("v",)).to_pylist() == [{"v": "a"}]
+    finally:
+        source.execute(f'ALTER ROLE {database.user} IN DATABASE "{database.name}" RESET role', admin=True)
+        source.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"', admin=True)

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from rivet_core.errors import ConfigError
 from rivet_core.facts import ColumnFacts, Mark, Mode, ReadSpec, TableFacts, TypeKind, Unit, UnitKind
 from rivet_core.sql.cursor_plan import CursorPlan, cursor_units, plan_cursor
-from rivet_core.sql.marks import MICROS_PER_DAY, micros_of
+from rivet_core.sql.marks import MICROS_PER_DAY, micros_near
 from rivet_core.sql.querytext import ALIAS
 from rivet_core.sql.ranges import SPARSE, integer_cuts, tile, tile_keys, unit_count
 from rivet_core.sql.windows import check_days, day_cuts, time_column, unix_edge, window_units
@@ -115,7 +115,7 @@ def _days(link: Link, spec: ReadSpec, facts: TableFacts, column: ColumnFacts) ->
         f"SELECT CAST(MIN({name}) AS CHAR), CAST(MAX({name}) AS CHAR) FROM {table} AS {ALIAS}",
         doing=f"looking at the ends of {facts.relation}.{column.name}",
     )
-    ends = [micros_of(text(value)) // MICROS_PER_DAY for value in rows[0] if value is not None]
+    ends = [micros_near(text(value)) // MICROS_PER_DAY for value in rows[0] if value is not None]
     cuts = day_cuts(column.kind, ends[0], ends[1], spec.chunk_by_days or 1) if ends else ()
     return tile(column.name, column.source_type, cuts)
 

@@ -130,3 +130,23 @@ def test_text_keys_of_bytes_that_no_letter_has_end_and_lose_no_row(mysql, read, 
     tuning = Tuning(batch_rows=20, batch_bytes=1000, pause_share=0.0)
     for mode in ({}, {"mode": Mode.CHUNKED, "chunk_count": 5}):
         assert sorted(read("t", tuning=tuning, **mode).column("v")) == there
+
+
+def test_keys_of_dates_that_no_calendar_has(mysql, read):
+    mysql.execute("CREATE TABLE t(k datetime PRIMARY KEY, v int)")
+    mysql.execute("INSERT INTO t SELECT '2024-01-01' + INTERVAL seq HOUR, seq FROM seq_1_to_1500; SET sql_mode = '';")
+    mysql.execute("SET sql_mode = ''; INSERT INTO t VALUES ('0000-00-00', 0), ('2023-00-00', -1), ('2024-02-00', -2)")
+    for keys in ({"chunk_count": 4}, {"chunk_by_days": 10, "chunk_column": "k"}):
+        got = read("t", mode=Mode.CHUNKED, **keys)
+        assert len(got.units) > 2
+        assert sorted(got.column("v")) == [*range(-2, 1), *range(1, 1501)]
+
+
+@pytest.mark.parametrize("zero", ["0000-00-00", "2023-00-10", "2024-00-00"])
+def test_a_lookback_from_a_date_that_no_calendar_has(mysql, read, zero):
+    mysql.execute("CREATE TABLE t(id int PRIMARY KEY, d date)")
+    mysql.execute(f"SET sql_mode = ''; INSERT INTO t VALUES (1, '{zero}')")
+    keys = {"mode": Mode.INCREMENTAL, "cursor": ("d",), "lookback_seconds": 86400.0}
+    first = read("t", **keys)
+    mysql.execute("INSERT INTO t VALUES (2, '2024-01-02')")
+    assert read("t", committed=first.marks[0], **keys).column("id") == [1, 2]
