@@ -108,6 +108,7 @@ class Report:
 def _repair(chosen: Datasets, spec: ExportSpec, sources: Sources, state: StateStore, stop: Stop, *, execute: bool) -> Report:
     from rivet_core.cli.reconcile import remember
     from rivet_core.errors import RivetError
+    from rivet_core.running.ownership import Ownership
     from rivet_core.running.reconcile import reconcile
     from rivet_core.running.repair import check_repairable, repair
 
@@ -115,13 +116,7 @@ def _repair(chosen: Datasets, spec: ExportSpec, sources: Sources, state: StateSt
     try:
         dataset = chosen.open(spec)
         with sources.lend(spec, f"{'export' if execute else 'reconcile'}:{spec.name}") as lent:
-
-            def before_commit() -> None:
-                if state.leases.lost(lent.lease):
-                    raise RivetError(
-                        f"{spec.name}: another run took over meanwhile", hint="nothing was changed", code="lease_lost"
-                    )
-
+            mine = Ownership(spec.name, state.leases, lent.lease)
             before = reconcile(spec, dataset, lent.session, stop.event, lent.gate)
             remember(state, before)
             if not before.bad:
@@ -129,7 +124,7 @@ def _repair(chosen: Datasets, spec: ExportSpec, sources: Sources, state: StateSt
             check_repairable(spec, before)
             if not execute:
                 return Report(export=spec.name, before=before)
-            done = repair(spec, dataset, lent.session, before, stop, before_commit=before_commit, gate=lent.gate)
+            done = repair(spec, dataset, lent.session, before, stop, mine=mine.check, gate=lent.gate)
             state.record_repair(spec.name, {"run_id": before.run_id, **done.as_dict()})
             after = reconcile(spec, dataset, lent.session, stop.event, lent.gate)
             remember(state, after)

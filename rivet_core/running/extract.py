@@ -22,6 +22,7 @@ from rivet_core.running.events import Events
 from rivet_core.running.gates import observed
 from rivet_core.running.manifest import Current, Manifest
 from rivet_core.running.outcome import ExportOutcome
+from rivet_core.running.ownership import Ownership
 from rivet_core.running.pressure import Pressure, SourceGate
 from rivet_core.running.publish import Dataset
 from rivet_core.running.quality import check_quality
@@ -39,9 +40,6 @@ from rivet_core.stores import ReaderGoneError, Store
 
 WORTH_REMEMBERING = 8 << 20
 """Bytes from which the only unit of a run is recorded before the commit; below it, reading again costs less."""
-
-LEASE_CHECK_SECONDS = 20.0
-"""A run shorter than this cannot have lost its lease, which is stale only after 30 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ class ExportRun:
         self._session = session
         self._dataset = Dataset(store, task.layout)
         self._context = context
-        self._lease = lease
+        self._mine = Ownership(task.name, context.state.leases, lease)
         self._wide = wide(task.spec, connections)
         self._started_at = datetime.now(UTC)
         self._units = task.units
@@ -119,6 +117,7 @@ class ExportRun:
             stop=self._context.stop,
             told=lambda rows, size: self._tell("progress", rows=rows, bytes=size),
             gate=SourceGate(pressure, task.source, task.name, self._context.acts) if pressure else None,
+            publishing=self._mine.check,
         )
         try:
             self._read_all(reader)
@@ -127,14 +126,16 @@ class ExportRun:
                 self._session.end(task.name)
         records = [self._done[unit.index] for unit in self._units]
         if append and task.spec.mode is Mode.INCREMENTAL and current is not None and self._nothing_new(records, current):
+            self._mine.check()
             self._dataset.store.delete(part.key for record in records for part in record.parts)
             return self._finish(None, reader)
         if not any(record.parts for record in records) and not task.spec.skip_empty:
             blank = reader.empty(self._units[0])
             records[0] = replace(records[0], parts=blank.parts, bytes=blank.bytes, schema=blank.schema)
         self._check_quality(records, reader)
+        self._mine.check()
         self._sweep(records, reader)
-        self._still_mine()
+        self._context.stop.check()
         run = RunFacts(
             task=task,
             run_id=self._verdict.run_id,
@@ -253,16 +254,6 @@ class ExportRun:
             stray |= {entry.key for entry in self._dataset.store.files(home)} - listed
         if stray:
             self._dataset.store.delete(sorted(stray))
-
-    def _still_mine(self) -> None:
-        """A process that slept too long may have lost its lease; then it must not commit."""
-        if self._verdict.seconds > LEASE_CHECK_SECONDS and self._context.state.leases.lost(self._lease):
-            raise RivetError(
-                f"{self.task.name}: another run took over while this one stood still",
-                hint="nothing was committed by this one",
-                code="lease_lost",
-            )
-        self._context.stop.check()
 
     def _finish(self, manifest: Manifest | None, reader: UnitReader) -> ExportOutcome:
         """Tell the state, cursor included (I3). Without a manifest nothing was new: no cursor moves."""

@@ -30,7 +30,7 @@ class UnitReader:
     """Reads the units of one export; several threads may read different units at once.
 
     `name(unit, partition, part)` gives keys, `before` is the schema of the dataset's last manifest, `shares` whether the new
-    files join it, `told(rows, bytes)` hears of progress.
+    files join it, `told(rows, bytes)` hears of progress. `publishing` is called before a part is published, and may refuse it.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class UnitReader:
         stop: Stop,
         told: Callable[[int, int], None],
         gate: SourceGate | None = None,
+        publishing: Callable[[], None] | None = None,
     ) -> None:
         self._task = task
         self._session = session
@@ -57,6 +58,7 @@ class UnitReader:
         self._lock = threading.Lock()
         self._halted = gate.halted if gate is not None else threading.Event()
         self._gate = gate
+        self._publishing = publishing
         self._begun = False
         self._said = 0.0
         self._rows = 0
@@ -107,13 +109,13 @@ class UnitReader:
         if self.schema is None:
             self.read(unit)
         assert self.schema is not None  # noqa: S101 - read() sets it or raises
-        parts = Encoder(self._store, self._task.spec, self.schema, unit.index, self._key(unit)).empty()
+        parts = Encoder(self._store, self._task.spec, self.schema, unit.index, self._key(unit), self._publishing).empty()
         return UnitRecord(
             unit=unit.index, rows=0, bytes=sum(part.bytes for part in parts), parts=parts, schema=schema_json(self.schema)
         )
 
     def _write(self, unit: Unit, stream: RecordStream, added: AddedColumns) -> UnitRecord:
-        writer = UnitWriter(self._store, self._task.spec, added.schema, unit.index, self._key(unit))
+        writer = UnitWriter(self._store, self._task.spec, added.schema, unit.index, self._key(unit), self._publishing)
         unique = self.unique
         hashes = unique.pending() if unique and unique.columns else None
         refused = (

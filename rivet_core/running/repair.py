@@ -30,7 +30,8 @@ from rivet_core.running.task import ExportTask, fingerprint_of
 from rivet_core.state import source_fingerprint
 from rivet_core.stores import join
 
-_REPAIRED = re.compile(r"-r\d+\.(?:parquet|csv|json)\Z")
+_LEFT = re.compile(r"-r\d+\.(?:parquet|csv|json)\Z|(?:^|/)\.[^/]+\.tmp\Z")
+"""What repairs write, and temporary files: whoever wrote those has ended, or has lost its lease."""
 AGAIN = "run the export again: that makes a new dataset"
 
 
@@ -69,13 +70,13 @@ def repair(
     report: Reconciliation,
     stop: Stop,
     *,
-    before_commit: Callable[[], None],
+    mine: Callable[[], None],
     gate: SourceGate | None = None,
 ) -> Repaired:
-    """Export the bad units of a report again and commit them together, after `before_commit` had its say.
+    """Export the bad units of a report again and commit them together.
 
-    The caller holds the export's lease. Raises `BusyError` when another was faster all the same, `IntegrityError` when the
-    columns changed.
+    The caller holds the export's lease; `mine` raises when it has lost it. Raises `BusyError` when another was faster all the
+    same, `IntegrityError` when the columns changed.
     """
     check_repairable(spec, report)
     current, tag = dataset.read()
@@ -85,11 +86,11 @@ def repair(
     new: list[ManifestPart] = []
     for member in dict.fromkeys(unit.slice.member for unit in report.bad):
         slices = [unit.slice for unit in report.bad if unit.slice.member == member]
-        manifest, parts = _export_again(spec, dataset, session, slices, stop, gate)
+        manifest, parts = _export_again(spec, dataset, session, slices, stop, gate, mine)
         made[member] = manifest
         new += parts
     stop.check()
-    before_commit()
+    mine()
     dataset.amend(current, tag, {member: (manifest_key(dataset, m), m) for member, m in made.items()})
     with contextlib.suppress(RivetError):  # It is committed; what stays is found by `gc`.
         _sweep(dataset, made)
@@ -103,14 +104,14 @@ def manifest_key(dataset: Dataset, manifest: Manifest) -> str:
 
 
 def repair_leavings(dataset: Dataset, current: Current) -> set[str]:
-    """Return the keys that repairs left in the runs of the dataset: parts they replaced, and what broken-off ones wrote."""
+    """Return the keys that were left in the runs of the dataset: parts that repairs replaced, and what was broken off."""
     found: set[str] = set()
     for member in current.members:
         manifest = dataset.manifest(member)
         folder = dataset.layout.run(manifest.run_id, datetime.fromisoformat(manifest.started_at))
         needed = {member.key, *(part.key for part in manifest.parts)}
         found |= set(manifest.superseded) - needed
-        found |= {entry.key for entry in dataset.store.files(folder) if _REPAIRED.search(entry.key)} - needed
+        found |= {entry.key for entry in dataset.store.files(folder) if _LEFT.search(entry.key)} - needed
     return found
 
 
@@ -121,6 +122,7 @@ def _export_again(
     slices: Sequence[Slice],
     stop: Stop,
     gate: SourceGate | None,
+    mine: Callable[[], None],
 ) -> tuple[Manifest, list[ManifestPart]]:
     """Read the units into new parts, and return the run's manifest with these in place of the old ones."""
     old, member = slices[0].manifest, slices[0].member
@@ -142,6 +144,7 @@ def _export_again(
         stop=stop,
         told=lambda rows, size: None,
         gate=gate,
+        publishing=mine,
     )
     retrier = Retrier(spec.tuning, Budget(len(slices), 1), stopped=stop.event)
     replaced = {part.key for item in slices for part in item.parts}

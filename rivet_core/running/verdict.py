@@ -11,6 +11,7 @@ from rivet_core.facts import Json, Mark
 from rivet_core.running.events import Events
 from rivet_core.running.manifest import Current, Manifest
 from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, ExportOutcome
+from rivet_core.running.ownership import LeaseLostError
 from rivet_core.running.retry import Retrier
 from rivet_core.running.stop import StoppedError
 from rivet_core.running.task import ExportTask
@@ -60,7 +61,7 @@ class Verdict:
         """Nothing was committed; the units that are published stay for a resume."""
         self.error = error
         outcome = replace(self._outcome(FAILED), error=plain(error))
-        if self.run_id:
+        if self.run_id and not isinstance(error, LeaseLostError):  # what the state says of it is another's by now
             killed = isinstance(error, StoppedError)
             self._state.runs.fail(
                 self.run_id,

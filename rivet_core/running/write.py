@@ -47,8 +47,16 @@ FORMATS: dict[str, Callable[[Part, pa.Schema, ExportSpec], PartFile]] = {"parque
 class UnitWriter:
     """Writes the batches of one unit. `name(partition, part)` gives each part's key. Not thread-safe: one reader uses it."""
 
-    def __init__(self, store: Store, spec: ExportSpec, schema: pa.Schema, unit: int, name: Callable[[str, int], str]) -> None:
-        self._encoder = Encoder(store, spec, schema, unit, name)
+    def __init__(
+        self,
+        store: Store,
+        spec: ExportSpec,
+        schema: pa.Schema,
+        unit: int,
+        name: Callable[[str, int], str],
+        publishing: Callable[[], None] | None = None,
+    ) -> None:
+        self._encoder = Encoder(store, spec, schema, unit, name, publishing)
         self._first: pa.RecordBatch | None = None
         self._queue: deque[pa.RecordBatch | None] = deque()
         self._queued = 0
@@ -128,12 +136,21 @@ class EncodingStoppedError(Exception):
 class Encoder:
     """Turns batches into parts: row groups by bytes, a new part at `max_file_size`, a file per partition."""
 
-    def __init__(self, store: Store, spec: ExportSpec, schema: pa.Schema, unit: int, name: Callable[[str, int], str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        spec: ExportSpec,
+        schema: pa.Schema,
+        unit: int,
+        name: Callable[[str, int], str],
+        publishing: Callable[[], None] | None = None,
+    ) -> None:
         self._store = store
         self._spec = spec
         self._schema = schema
         self._unit = unit
         self._name = name
+        self._publishing = publishing
         self._partitioner = Partitioner(spec, schema)
         self._open: dict[str, _OpenPart] = {}
         self._parts: list[PartRecord] = []
@@ -211,6 +228,8 @@ class Encoder:
             part.flush()
             statistics = part.file.finish()
             faults.point("part_written")
+            if self._publishing is not None:
+                self._publishing()
             written = part.part.commit()
         except BaseException:
             part.file.abandon()

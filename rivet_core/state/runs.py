@@ -24,9 +24,10 @@ _ABANDON = (
     .values(status="killed", finished_at=bindparam("now"))
 )
 _BEGIN = insert(_RUN)
+# What came to the state as committed stays so, whatever goes wrong afterwards.
 _END = (
     update(_RUN)
-    .where(RUNS.c.run_id == bindparam("id"))
+    .where(RUNS.c.run_id == bindparam("id"), RUNS.c.status != "succeeded")
     .values(
         {
             name: bindparam(name)
@@ -34,8 +35,7 @@ _END = (
         }
     )
 )
-# What came to the state as committed stays so, whatever goes wrong afterwards.
-_END_WITHOUT_COMMIT = _END.where(RUNS.c.status != "succeeded")
+_STATUS = select(RUNS.c.status).where(RUNS.c.run_id == bindparam("id"))
 _ADD_UNIT = insert(UNITS)
 _ADD_PART = insert(PARTS)
 _FORGET_UNITS = delete(UNITS).where(UNITS.c.run_id == bindparam("id"))
@@ -130,10 +130,12 @@ class Runs:
         as a whole no longer has the old one's cursor. `forget_units` is false when none were recorded. `columns` are
         `{name, type}` in the source's own spelling, empty when nobody knows. `metric` is the run's grade (I4).
         Return whether it was kept: a grade that is lost takes no commit back.
+
+        A run that is known as committed is left as it is: its process stood still, and others have gone on from there.
         """
         now = _now()
         with self._database.writing() as connection:
-            connection.execute(
+            ended = connection.execute(
                 _END,
                 {
                     "id": run_id,
@@ -148,6 +150,8 @@ class Runs:
                     "error_class": "",
                 },
             )
+            if not ended.rowcount and connection.execute(_STATUS, {"id": run_id}).scalar() is not None:
+                return True
             if cursor is not None:
                 put(connection, CURSORS, export=export, marks=marks_to_json(cursor), run_id=run_id, updated_at=now)
                 marks = marks_to_json(cursor)
@@ -178,7 +182,7 @@ class Runs:
             for export, marks in observed.items():
                 _progress(connection, export, observed=marks_to_json(marks), observed_at=_now())
             connection.execute(
-                _END_WITHOUT_COMMIT,
+                _END,
                 {
                     "id": run_id,
                     "status": status,
@@ -234,7 +238,7 @@ class Runs:
     def status(self, run_id: str) -> str | None:
         """Return a run's status, `None` when it is unknown."""
         with self._database.reading() as connection:
-            found: str | None = connection.execute(select(RUNS.c.status).where(RUNS.c.run_id == run_id)).scalar()
+            found: str | None = connection.execute(_STATUS, {"id": run_id}).scalar()
         return found
 
     def live(self) -> set[str]:

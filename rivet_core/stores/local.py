@@ -23,16 +23,18 @@ TEMPORARY = ".tmp"
 
 
 class LocalPart(Part):
-    """A temporary file beside its final name. Named after the key: a retried unit overwrites its own leftovers.
+    """A temporary file beside its final name.
 
-    `dropped` is called when it was given up: its directory may be empty then.
+    `mark` keeps apart the temporary files of two writers of one key: one that stood still while another took its place would
+    go on to write into the file that the other published. `dropped` is called when it was given up: its directory may be
+    empty then.
     """
 
-    def __init__(self, key: str, path: Path, dropped: Callable[[Path], None]) -> None:
+    def __init__(self, key: str, path: Path, dropped: Callable[[Path], None], mark: str = "") -> None:
         super().__init__(key, str(path))
         self._path = path
         self._dropped = dropped
-        self._temporary = path.with_name(f".{path.name}{TEMPORARY}")
+        self._temporary = path.with_name(f".{path.name}{mark}{TEMPORARY}")
         try:
             self._descriptor = os.open(
                 self._temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0), 0o666
@@ -92,7 +94,7 @@ class LocalStore(Store):
                 self._make(path.parent)
             except OSError as error:
                 raise destination_error(error, str(path), "write") from error
-            return LocalPart(key, path, self._prune)
+            return LocalPart(key, path, self._prune, f".{uuid.uuid4().hex[:12]}")
 
     def check(self) -> None:
         """Create the root if need be, and a file in it."""
@@ -140,7 +142,8 @@ class LocalStore(Store):
                         hint="let the other run finish, then start again",
                         code="replaced",
                     )
-                with LocalPart(key, path, lambda folder: None) as part:  # another may wait for the lock of this directory
+                # One name for all: what a killed process left is overwritten. Others wait for the lock of this directory.
+                with LocalPart(key, path, lambda folder: None) as part:
                     part.write(data)
                     part.commit()
                 self.sync(key.rpartition("/")[0] or key)

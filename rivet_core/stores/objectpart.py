@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import uuid
 from typing import Any
 
 import xxhash
@@ -38,7 +39,7 @@ class ObjectPart(Part):
         self._path = path
         self._filesystem = filesystem
         folder, _, name = path.rpartition("/")
-        self._temporary = f"{folder}/.{name}.tmp"
+        self._temporary = f"{folder}/.{name}.{uuid.uuid4().hex[:12]}.tmp"  # two writers of one key write two files
         self._held = bytearray()
         self._upload: Any = None
         self._uploads = UPLOADS.get(type(filesystem), True)

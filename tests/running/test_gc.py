@@ -73,3 +73,12 @@ def test_strangers_are_spared_for_a_day(shop, dataset):
     assert look(shop, dataset).files == ()
     later = look(shop, dataset, now=datetime.now(UTC) + timedelta(days=2))
     assert [entry.key for entry in later.files] == [f"orders/run={stranger}/part-00000-000.parquet"]
+
+
+def test_a_temporary_file_in_a_run_of_the_dataset_goes(shop, dataset):
+    """Left by a repair that was killed, or by a process that lost its lease to the one that committed the run."""
+    shop.apply()
+    part = next((shop.root / "out" / "orders").rglob("part-*.parquet"))
+    left = part.with_name(f".{part.name}.0123456789ab.tmp")
+    left.write_bytes(b"half")
+    assert [shop.root / "out" / entry.key for entry in look(shop, dataset).files] == [left]

@@ -183,7 +183,7 @@ def test_a_repair_that_cannot_sweep_is_done_all_the_same(opened, shop):
         session,
         report,
         Stop(),
-        before_commit=lambda: None,
+        mine=lambda: None,
     )
     assert (len(report.bad), done.units) == (1, 1)
     assert said(opened).result is Result.MATCH

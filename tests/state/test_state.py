@@ -95,6 +95,18 @@ def test_a_commit_without_a_cursor_keeps_or_clears_it(state):
     assert state.cursor("orders") == ()
 
 
+def test_a_commit_that_comes_late_moves_no_cursor_back(state):
+    """Its process stood still behind the replace of current.json; another told the state of it, and went on."""
+    begin(state, "r1")
+    commit(state, "r1")
+    begin(state, "r2")
+    later = (Mark(column="id", type="INTEGER", value="99"),)
+    commit(state, "r2", cursor=later)
+    commit(state, "r1")
+    assert state.cursor("orders") == later
+    assert state.progression()["orders"].committed == later
+
+
 def test_a_broken_off_run_can_be_resumed(state):
     begin(state, "r1", units=3)
     state.runs.unit_done("r1", record(0))

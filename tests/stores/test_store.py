@@ -80,3 +80,17 @@ def test_missing_files(store):
     store.delete(["no/such"])
     with pytest.raises(DestinationError, match="no/such"):
         store.read("no/such")
+
+
+def test_two_processes_that_write_one_key_write_two_files(store):
+    """One of them stood still and lost its lease: what it goes on to write is not in the other's published file."""
+    slow = store.write("run/part.bin")
+    slow.write(b"x" * (1 << 20))
+    with store.write("run/part.bin") as fast:
+        fast.write(b"y" * (1 << 20))
+        fast.commit()
+    slow.write(b"x" * (1 << 20))
+    assert store.read("run/part.bin") == b"y" * (1 << 20)
+    slow.abort()
+    assert store.read("run/part.bin") == b"y" * (1 << 20)
+    assert [entry.key for entry in store.files("run")] == ["run/part.bin"]
