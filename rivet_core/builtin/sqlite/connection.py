@@ -103,18 +103,21 @@ class Connection:
                 hint="index the column it reads by, or raise `tuning.statement_timeout`",
                 error_class="timeout",
             )
-        return source_error(error, self.path, doing)
+        return source_error(error, self.path, doing) if self.fresh else self._changed()
 
     def verify(self) -> None:
         """Raise a transient `SourceError` when the file changed under a connection that takes no locks."""
         if not self.fresh:
-            raise SourceError(
-                f"SQLite database {self.path} was written while it was being read",
-                hint="nothing was lost: the unit is read again",
-                code=CHANGED,
-                transient=True,
-                error_class="conflict",
-            )
+            raise self._changed()
+
+    def _changed(self) -> SourceError:
+        return SourceError(
+            f"SQLite database {self.path} was written while it was being read",
+            hint="nothing was lost: the unit is read again",
+            code=CHANGED,
+            transient=True,
+            error_class="conflict",
+        )
 
     @property
     def fresh(self) -> bool:

@@ -118,6 +118,9 @@ class SqliteStream:
                 last = [values[-1] for values in columns]
                 yield self._batch(columns)
             self._connection.verify()
+        except SourceError:
+            self._connection.verify()  # what looks damaged may be pages that a writer moved
+            raise
         finally:
             self.close()
         if last and self._shape.cursor:

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,26 @@ def test_a_writer_that_comes_in_during_a_read_without_locks_is_seen(tmp_path: Pa
     assert read_unit(session, SPEC, WHOLE)[0].num_rows == 501
     writer.close()
     assert read_unit(session, SPEC, WHOLE)[0].num_rows == 501
+    session.close()
+
+
+def test_pages_that_a_writer_moved_are_no_damage(tmp_path: Path) -> None:
+    """Half of the old file and half of the new one look damaged, to SQLite as well as to whoever checks the values."""
+    path = tmp_path / "w.db"
+    with closing(make(path, wal=True)) as writer:
+        writer.execute("UPDATE t SET v = printf('%.*c', 3000, 'x')")
+        writer.commit()
+    session = SqliteSession(path)
+    stream = session.read(ReadSpec(export="e", table="t", tuning=Tuning(batch_rows=10)), WHOLE)
+    batches = iter(stream)
+    next(batches)
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("DELETE FROM t")
+        writer.execute("VACUUM")
+        writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with pytest.raises(SourceError, match="was written while it was being read") as caught:
+        list(batches)
+    assert caught.value.transient
     session.close()
 
 
