@@ -27,7 +27,7 @@ from rivet_core.running.pressure import Pressure, SourceGate
 from rivet_core.running.publish import Dataset
 from rivet_core.running.quality import check_quality
 from rivet_core.running.reading import UnitReader
-from rivet_core.running.resume import check_stream, roll_forward, take_up
+from rivet_core.running.resume import check_published, check_stream, roll_forward, take_up
 from rivet_core.running.retry import Budget, Retrier
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
@@ -135,6 +135,9 @@ class ExportRun:
         self._check_quality(records, reader)
         self._mine.check()
         self._sweep(records, reader)
+        check_published(
+            self._dataset.store, task.layout.run(self._verdict.run_id, self._started_at), records, self._verdict.seconds
+        )
         self._context.stop.check()
         run = RunFacts(
             task=task,

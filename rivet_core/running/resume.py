@@ -6,16 +6,20 @@ state is told, cursor included (I3). A process can die between any two; what is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from rivet_core.errors import ConfigError
+from rivet_core.errors import ConfigError, DestinationError
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.running.manifest import Current
 from rivet_core.running.publish import Dataset
 from rivet_core.running.task import ExportTask
 from rivet_core.state import Resumable, StateStore, UnitRecord
 from rivet_core.stores import Store
+
+WORTH_LOOKING_SECONDS = 60.0
+"""From here on a run looks for its files at a remote store before the commit; in less nobody cleans up there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,3 +108,22 @@ def intact(store: Store, record: UnitRecord) -> bool:
         if store.target.capabilities.local and store.checksum(part.key) != part.checksum:
             return False
     return True
+
+
+def check_published(store: Store, home: str, records: Iterable[UnitRecord], seconds: float) -> None:
+    """Refuse to commit what is not there any more: somebody cleaned up under the run, whose directory is `home`.
+
+    Raises `DestinationError`. A remote store is asked with one listing, after a run of that many seconds at least.
+    """
+    capabilities = store.target.capabilities
+    if capabilities.stream or (not capabilities.local and seconds < WORTH_LOOKING_SECONDS):
+        return
+    listed = {} if capabilities.local else {entry.key: entry.bytes for entry in store.files(home)}
+    for part in (part for record in records for part in record.parts):
+        if listed.get(part.key) != part.bytes and store.size(part.key) != part.bytes:
+            raise DestinationError(
+                f"{store.url(part.key)} was written by this run, and is gone or was changed",
+                hint="find out who removes files there, then run with --resume",
+                code="part_gone",
+                error_class="missing",
+            )

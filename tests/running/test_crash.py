@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections import Counter
 
 import pytest
 
 from rivet_core.artifact import read_plan
+from rivet_core.running import ApplyOptions, apply_plan
 from rivet_core.running.faults import STEPS
 
 CHUNKED = {"name": "orders", "table": "orders", "mode": "chunked", "chunk_column": "id", "chunk_count": 3}
@@ -97,3 +99,20 @@ def test_without_resume_a_new_run_starts(shop):
     assert shop.rows("orders", "id", "total") == shop.source_rows(ALL)
     with shop.state() as state:
         assert sorted(run.status for run in state.histories()["orders"]) == ["killed", "succeeded"]
+
+
+def test_what_was_removed_under_a_run_is_not_committed(shop):
+    shop.config(CHUNKED)
+    done = []
+
+    def meanwhile(event):
+        if event.kind == "unit_done" and not done:
+            done.append(event)
+            shutil.rmtree(shop.root / "out")
+
+    outcome = apply_plan(shop.plan(), shop.registry, ApplyOptions(), meanwhile)
+    assert (outcome.exit_code, outcome.exports[0].error["code"]) == (1, "part_gone")
+    assert shop.files("orders") == []
+    again = shop.apply(resume=True)
+    assert (again.exit_code, again.exports[0].resumed_units) == (0, 2)
+    assert shop.rows("orders", "id", "total") == shop.source_rows(ALL)
