@@ -142,6 +142,13 @@ def named(error: BaseException) -> str:
     return f"{type(error).__name__} at {file}:{trace.tb_lineno}"
 
 
+class InterruptedByUser(RivetError):  # noqa: N818 - what happened, not an error
+    """Ctrl-C while no campaign listened for it."""
+
+    exit_code = EXIT_INTERRUPTED
+    kind = "interrupted"
+
+
 class InternalError(RivetError):
     """A bug of ours or of a plugin, caught at the outermost boundary."""
 

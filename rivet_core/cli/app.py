@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from rivet_core import __version__
 from rivet_core.cli import (
@@ -29,9 +30,23 @@ from rivet_core.cli import (
     state,
     validate,
 )
+from rivet_core.errors import InterruptedByUser
+
+
+class Commands(typer.core.TyperGroup):
+    """The group of all commands. Ctrl-C leaves it as an error like any other: typer would end with 130 and not a word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise InterruptedByUser("interrupted") from None
+
 
 app = typer.Typer(
     name="rivet",
+    cls=Commands,
     help="Plan and run table extraction from shared databases: what first, what later, what alone, and why.",
     epilog="Start with `rivet demo`; then `rivet init` writes a config for your database, and `rivet plan` plans it.",
     add_completion=True,

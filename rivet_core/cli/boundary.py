@@ -14,9 +14,9 @@ from rivet_core.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_CONFIG,
     EXIT_FAILED,
-    EXIT_INTERRUPTED,
     ConfigError,
     InternalError,
+    InterruptedByUser,
     RivetError,
     named,
 )
@@ -51,7 +51,7 @@ def _guarded(arguments: list[str]) -> int:
     except RivetError as error:
         return report(error, machine=machine)
     except KeyboardInterrupt:
-        return report(_Interrupted("interrupted"), machine=machine)
+        return report(InterruptedByUser("interrupted"), machine=machine)
     except Exception as error:
         if isinstance(error, BrokenPipeError) or (
             isinstance(error, OSError) and error.errno in _FULL and error.filename is None
@@ -72,11 +72,6 @@ def _guarded(arguments: list[str]) -> int:
 def _drop_stdout() -> None:
     """Send what is still buffered nowhere, or the interpreter would try again at its end and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class _Interrupted(RivetError):  # noqa: N818 - what happened, not an error
-    exit_code = EXIT_INTERRUPTED
-    kind = "interrupted"
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ from rivet_core.errors import (
     SourceError,
     most_serious,
 )
+from rivet_core.testing.project import Project
 from tests.cli.conftest import Cli
 from tests.cli.shop import Shop
 
@@ -183,3 +185,17 @@ def test_state_alone_is_the_progression(cli: Cli, tmp_path: Path) -> None:
     assert found["committed"]
     assert found["observed"] == found["committed"]
     assert cli("state", "--json", "show").data["error"]["code"] == "usage"
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_ctrl_c_outside_of_a_campaign_is_said(flags: list[str], rivet: Project) -> None:
+    os.mkfifo(rivet.path / "rivet.yaml")
+    process = rivet.start("plan", *flags)
+    with (rivet.path / "rivet.yaml").open("w"):  # it reads its config now, and waits for the end of it
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    if flags:
+        assert json.loads(out)["error"]["code"] == "interrupted"
+    else:
+        assert (out, err.splitlines()[0]) == ("", "error: interrupted")
