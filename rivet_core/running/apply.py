@@ -197,6 +197,7 @@ def _run(
 
     def stopped(name: str, code: int) -> None:
         context.stop.request(name, code)
+        context.state.hurry()
         while True:  # a statement may begin just now, on its way when the first cancel came
             connections.cancel()
             for executor in list(active):

@@ -13,6 +13,7 @@ from sqlalchemy.pool import StaticPool
 
 from rivet_core.errors import InternalError, RivetError
 from rivet_core.state.damage import damage
+from rivet_core.state.waiting import LEFT, Patience
 
 
 class Database:
@@ -21,6 +22,7 @@ class Database:
     def __init__(self, engine: Engine, *, read_only: bool) -> None:
         self._engine = engine
         self._lock = threading.Lock()
+        self.patience = Patience()
         self.read_only = read_only
 
     @contextlib.contextmanager
@@ -47,7 +49,7 @@ class Database:
         try:
             # One shared connection takes one transaction at a time, however short.
             queue = self._lock if busy is None or isinstance(self._engine.pool, StaticPool) else contextlib.nullcontext()
-            options = {"rivet_write": True, "rivet_busy": busy}
+            options: dict[str, Any] = {LEFT: self.patience.left(busy)}
             with queue, self._engine.connect().execution_options(**options) as connection, connection.begin():
                 yield connection
         except SQLAlchemyError as error:

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -18,12 +18,10 @@ from rivet_core.state.image import copy_file, copy_server, in_memory
 from rivet_core.state.models import METADATA, SCHEMA_VERSION
 from rivet_core.state.schema import create, migrate, settle, version_of
 from rivet_core.state.store import StateStore
+from rivet_core.state.waiting import BUSY_SECONDS, begin_postgres, begin_sqlite
 
 _DRIVERS = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 """The drivers that the source plugins bring, where the URL names none."""
-
-BUSY_SECONDS = 30.0
-"""How long a write waits for another process's write before it fails."""
 
 
 def open_state(url: str, *, base: Path | None = None) -> StateStore:
@@ -162,11 +160,14 @@ def _file(place: URL) -> Path | None:
 
 def _engine(place: URL) -> Engine:
     if place.get_backend_name() != "sqlite":
-        return create_engine(place, pool_pre_ping=True)
+        engine = create_engine(place, pool_pre_ping=True)
+        if place.get_backend_name() == "postgresql":
+            event.listen(engine, "begin", begin_postgres)
+        return engine
     options: dict[str, Any] = {"poolclass": StaticPool} if _file(place) is None else {"pool_size": 8, "max_overflow": 64}
     engine = create_engine(place, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options)
     event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", begin_sqlite)
     return engine
 
 
@@ -177,17 +178,6 @@ def _prepare(connection: Any, record: object) -> None:
     # A lost power supply may take the last commits with it, never the order of them; current.json heals a cursor left behind.
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.close()
-
-
-def _begin(connection: Connection) -> None:
-    # A transaction that will write takes the write lock at its start: upgrading later could fail at once as busy.
-    options = connection.get_execution_options()
-    if not options.get("rivet_write"):
-        connection.exec_driver_sql("BEGIN")
-        return
-    # The connection is pooled: who used it last may have waited less.
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {round((options.get('rivet_busy') or BUSY_SECONDS) * 1000)}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _cannot_open(place: URL, error: Exception) -> RivetError:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, insert, inspect, select, text, update
 from rivet_core.errors import ConfigError
 from rivet_core.state.damage import damaged
 from rivet_core.state.models import METADATA, REVISION, SCHEMA, SCHEMA_VERSION, revision
+from rivet_core.state.waiting import LEFT, Patience
 
 _LOCK = 0x7269766574
 """Key of the advisory lock ("rivet") under which one process at a time makes or migrates a state in PostgreSQL."""
@@ -26,7 +27,9 @@ def settle(engine: Engine, place: str) -> None:
 
     Raises `ConfigError` for a newer schema, and leaves a database that cannot be migrated as it was.
     """
-    with engine.connect().execution_options(rivet_write=True) as connection, connection.begin():
+    # SQLite takes the write lock at once; a server waits for its advisory lock, as long as another process migrates.
+    options = {LEFT: Patience().left()} if engine.dialect.name == "sqlite" else {}
+    with engine.connect().execution_options(**options) as connection, connection.begin():
         if version_of(connection, place) == SCHEMA_VERSION:
             return
         if connection.dialect.name == "postgresql":  # SQLite's transactions that write exclude each other anyway.

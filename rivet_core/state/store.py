@@ -43,6 +43,10 @@ class StateStore:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def hurry(self) -> None:
+        """Wait no longer than moments for other writers from now on: the process is to end."""
+        self._database.patience.hurry()
+
     def close(self) -> None:
         """Give the connections back. Closing twice is fine."""
         self.leases.close()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import select, text, update
 
-from rivet_core.errors import BusyError, ConfigError
+from rivet_core.errors import BusyError, ConfigError, RivetError
 from rivet_core.facts import Mark, Unit, UnitKind
-from rivet_core.state import Lease, PartRecord, RunStart, Slots, UnitRecord, leases, open_state, read_state
+from rivet_core.state import Lease, PartRecord, Refusal, RunStart, Slots, UnitRecord, leases, open_state, read_state, waiting
 from rivet_core.state.models import LEASES
 
 CURSOR = (Mark(column="id", type="bigint", value="9007199254740993"),)
@@ -147,3 +148,27 @@ def test_an_unreachable_server_is_a_clear_error_without_the_password(place):
         with pytest.raises(ConfigError) as caught:
             opener(place)
         assert "geheim" not in caught.value.message + caught.value.hint
+
+
+def test_a_process_that_vanished_inside_a_transaction_keeps_nobody_waiting(url, monkeypatch):
+    monkeypatch.setattr(waiting, "IDLE_SECONDS", 1)
+    with open_state(url) as gone, open_state(url) as other:
+        gone.leases.acquire("export:orders")
+        stopped = ExitStack()
+        connection = stopped.enter_context(gone._database.writing())
+        connection.execute(select(LEASES).with_for_update()).all()
+        assert isinstance(other.leases.attempt("export:orders"), Refusal)
+        with pytest.raises(RivetError, match="cannot write the state"):
+            stopped.close()
+
+
+def test_rows_that_somebody_has_locked_are_not_waited_for_without_end(url, postgres, monkeypatch):
+    monkeypatch.setattr(waiting, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(waiting, "MARGIN_SECONDS", 0.2)
+    with open_state(url) as state:
+        state.leases.acquire("export:orders")
+        with postgres.connect(admin=True) as other, other.transaction():
+            other.execute("LOCK TABLE rivet_lease")
+            with pytest.raises(RivetError, match="lock timeout"):
+                state.leases.attempt("export:other")
+        assert isinstance(state.leases.attempt("export:other"), Lease)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,10 +18,22 @@ from sqlalchemy import select, update
 
 from rivet_core.errors import BusyError, ConfigError, InternalError, RivetError
 from rivet_core.facts import Mark, Unit, UnitKind
-from rivet_core.state import Event, Lease, Metric, PartRecord, Refusal, RunStart, Slots, UnitRecord, open_state, read_state
+from rivet_core.state import (
+    Event,
+    Lease,
+    Metric,
+    PartRecord,
+    Refusal,
+    RunStart,
+    Slots,
+    UnitRecord,
+    open_state,
+    read_state,
+    waiting,
+)
 from rivet_core.state.leases import BEAT_BUSY_SECONDS, HEARTBEAT_SECONDS, STALE_SECONDS
 from rivet_core.state.models import LEASES, SCHEMA_VERSION
-from rivet_core.state.opening import BUSY_SECONDS
+from rivet_core.state.waiting import BUSY_SECONDS
 
 URL = "sqlite:///.rivet/state.db"
 AT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -214,6 +227,45 @@ def test_a_heartbeat_waits_its_own_short_time_and_never_in_the_queue(state, tmp_
         other.execute("ROLLBACK")
     with database.writing() as connection:
         assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == BUSY_SECONDS * 1000
+
+
+def test_a_campaign_that_is_to_end_waits_no_longer_for_who_has_the_state_locked(state, tmp_path, monkeypatch):
+    monkeypatch.setattr(waiting, "HURRY_SECONDS", 0.5)
+    state.leases.acquire("export:orders")
+    errors = []
+
+    def write(export):
+        try:
+            state.set_cursor(export, CURSOR)
+        except RivetError as error:
+            errors.append(error)
+
+    with closing(sqlite3.connect(tmp_path / ".rivet" / "state.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        threads = [threading.Thread(target=write, args=(f"e{number}",)) for number in range(4)]
+        began = time.monotonic()
+        for thread in threads:
+            thread.start()
+        state.hurry()
+        for thread in threads:
+            thread.join()
+        assert time.monotonic() - began < 5
+        other.execute("ROLLBACK")
+    assert [error.code for error in errors] == ["state_failed"] * 4
+    state.set_cursor("orders", CURSOR)
+
+
+def test_who_waited_in_the_queue_does_not_wait_as_long_once_more(state, tmp_path, monkeypatch):
+    monkeypatch.setattr(waiting, "BUSY_SECONDS", 1.0)
+    monkeypatch.setattr(waiting, "LEAST_SECONDS", 0.1)
+    with closing(sqlite3.connect(tmp_path / ".rivet" / "state.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with ThreadPoolExecutor(6) as pool:
+            failed = [pool.submit(state.set_cursor, f"e{number}", CURSOR) for number in range(6)]
+            assert all(isinstance(found.exception(), RivetError) for found in failed)
+        assert 0.9 < time.monotonic() - began < 3
+        other.execute("ROLLBACK")
 
 
 def test_slots_are_counted_over_all_processes(state, tmp_path):
