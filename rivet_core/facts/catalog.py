@@ -168,12 +168,14 @@ class TableFacts:
 class ServerFacts:
     """The server behind a source, at one moment. Seconds and counts; `None` means unknown, never zero.
 
-    `address` is what the implicit source group is named after: `host:port`, or the file.
+    `address` is what the implicit source group is named after: `host:port`, or the file. `database` tells the databases of one
+    server apart, empty where there is one only.
     """
 
     engine: str
     version: str = ""
     address: str = ""
+    database: str = ""
     role: Role = Role.UNKNOWN
     observed_at: datetime | None = None
     max_connections: int | None = None

@@ -54,6 +54,7 @@ class Connections:
         self._base = base
         self._sessions: dict[str, SourceSession] = {}
         self._groups: dict[str, str] = {}
+        self._places: dict[str, str] = {}
         self._stores: dict[str, Store] = {}
         self._lock = threading.Lock()
 
@@ -126,6 +127,10 @@ class Connections:
         """Return the open source of an export."""
         return self._sessions[task.source]
 
+    def place(self, task: ExportTask) -> str:
+        """Return which database the source of an export is, as far as its config says; empty when nobody could look."""
+        return self._places.get(task.source, "")
+
     def store(self, task: ExportTask) -> Store:
         """Return the open destination of an export."""
         return self._stores[destination_key(task)]
@@ -152,6 +157,7 @@ class Connections:
         self._budget.join(name, session)
         with self._probing(name, tasks) as may:
             facts = session.probe() if may else None
+        self._places[name] = f"{facts.engine} {facts.address} {facts.database}" if facts is not None else ""
         self._pressure.join(name, tasks[0].group, session, facts)
 
     @contextlib.contextmanager

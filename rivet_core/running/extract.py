@@ -196,7 +196,7 @@ class ExportRun:
                     run_id=self._verdict.run_id,
                     export=task.name,
                     plan_id=task.plan_id,
-                    fingerprint=task.fingerprint,
+                    fingerprint=task.resume_key,
                     source_fingerprint=task.history_fingerprint,
                     mode=str(task.spec.mode),
                     units=self._units,

@@ -91,7 +91,8 @@ def take_up(task: ExportTask, state: StateStore, store: Store, cursor: tuple[Mar
 
 
 def _same(task: ExportTask, found: Resumable, cursor: tuple[Mark, ...]) -> bool:
-    if found.fingerprint != task.fingerprint or not found.units:
+    # A run that an older version began says nothing about the database.
+    if found.fingerprint not in (task.resume_key, task.fingerprint) or not found.units:
         return False
     if task.spec.mode is Mode.INCREMENTAL and found.cursor_before != cursor:
         return False

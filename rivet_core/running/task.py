@@ -48,11 +48,18 @@ class ExportTask:
     basis: str = "unknown"
     table_bytes: int | None = None
     deadline_near: bool = False
+    place: str = ""
+    """Which database it reads, known when the source is open."""
 
     @property
     def reading(self) -> ReadSpec:
         """What the source is asked for."""
         return ReadSpec.of(self.spec)
+
+    @property
+    def resume_key(self) -> str:
+        """What must be equal for a run to be resumed: the spec, and the database behind the source's name."""
+        return f"{self.fingerprint}@{hashlib.sha256(self.place.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
     @property
     def resumes_by_unit(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from rivet_core.errors import RivetError
@@ -72,6 +73,7 @@ class ExportWork:
 
     def _leased(self, job: Job, lease: Lease) -> tuple[ExportOutcome, RivetError | None]:
         task = self._tasks[job.name]
+        task = replace(task, place=self._connections.place(task))
         if lease.taken_from:
             self._context.events.emit("warning", job.name, message=f"took over the stale lease of {lease.taken_from}")
         session, store = self._connections.session(task), self._connections.store(task)

@@ -126,3 +126,16 @@ def test_what_is_committed_stays_committed_in_the_state(shop):
         run_id = outcome.exports[0].run_id
         state.runs.fail(run_id, status="failed", seconds=1.0, retries=0, error_class="other", error={})
         assert state.runs.status(run_id) == "succeeded"
+
+
+def test_a_resume_never_mixes_two_databases(shop):
+    """The config names another file under the same source: its rows are not those that the run began to read."""
+    shop.config(CHUNKED)
+    code, _ = shop.apply_elsewhere(shop.plan_file(), fault="unit_done:2")
+    assert code == -signal.SIGKILL
+    shutil.copy(shop.database, shop.root / "other.db")
+    shop.sql("UPDATE orders SET total = -1")
+    shop.config(CHUNKED, source={"type": "sqlite", "path": "other.db"})
+    outcome = shop.apply(resume=True)
+    assert (outcome.exit_code, outcome.exports[0].resumed_units) == (0, 0)
+    assert -1 not in {total for (total,) in shop.rows("orders", "total")}

@@ -220,6 +220,7 @@ def test_a_role_without_statistics_rights_says_unknown_not_idle(source, database
     assert server.active_sessions is None
     assert server.oldest_transaction_seconds is None
     assert server.grants == (f"GRANT pg_read_all_stats TO {database.user}",)
+    assert server.database == database.name
     assert server.used_connections >= 1
     assert server.role is Role.PRIMARY
 

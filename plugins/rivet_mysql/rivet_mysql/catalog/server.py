@@ -57,6 +57,7 @@ def server_sheet(link: Link, server: Server, address: str) -> ServerSheet:
         engine=server.engine,
         version=server.version,
         address=address,
+        database=text(asked[5]),
         role=role,
         observed_at=now,
         max_connections=most,

@@ -159,6 +159,7 @@ def test_server_facts_and_the_oldest_transaction(mysql):
     assert server.free_connections > 0
     assert server.purge_backlog is not None
     assert server.address == f"127.0.0.1:{mysql.port}"
+    assert server.database == mysql.name
     assert server.grants == ()
 
 

@@ -86,9 +86,7 @@ def _tables(
         keys |= fetch_bounds(catalog, _places(items, asked, relations))
         sizes = _sizes(catalog, [relation.oid for relation in relations])
     info = catalog.connection.info
-    server = server_facts(
-        row, address=endpoint.address, role=info.user, backend_pid=info.backend_pid, encrypted=_encrypted(catalog)
-    )
+    server = server_facts(row, address=endpoint.address, info=info, encrypted=_encrypted(catalog))
     return Snapshot.of(row.now, relations, columns, indexes, sizes, user=info.user), server, asked
 
 
@@ -191,10 +189,7 @@ def probe_server(catalog: Catalog, endpoint: Endpoint) -> ServerFacts:
     """Return the server alone."""
     with catalog.transaction():
         row: Any = catalog.fetch(queries.SERVER)[0]
-    info = catalog.connection.info
-    return server_facts(
-        row, address=endpoint.address, role=info.user, backend_pid=info.backend_pid, encrypted=_encrypted(catalog)
-    )
+    return server_facts(row, address=endpoint.address, info=catalog.connection.info, encrypted=_encrypted(catalog))
 
 
 def _encrypted(catalog: Catalog) -> bool:

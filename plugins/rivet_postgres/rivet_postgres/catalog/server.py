@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import psycopg
+
 from rivet_core.facts import Role, ServerFacts
 from rivet_core.sql.limits import tightest
 
@@ -12,12 +14,12 @@ NEVER_SECONDS = 1e9
 """What `max_standby_streaming_delay = -1` (wait for ever) becomes."""
 
 
-def server_facts(row: Any, *, address: str, role: str, backend_pid: int, encrypted: bool | None = None) -> ServerFacts:
+def server_facts(row: Any, *, address: str, info: psycopg.ConnectionInfo, encrypted: bool | None = None) -> ServerFacts:
     """Return the server at this moment. What the role may not see is unknown, with the grant that would show it."""
     grants: tuple[str, ...] = ()
     notes = []
     if not row.sees_sessions:
-        grants = (STATS_GRANT.format(role=role),)
+        grants = (STATS_GRANT.format(role=info.user),)
         notes.append("other sessions' state is hidden from this role: active sessions and oldest transaction are unknown")
     if row.standby:
         notes.append("a standby: activity counters are its own and ignored, sizes and statistics come from the primary")
@@ -37,6 +39,7 @@ def server_facts(row: Any, *, address: str, role: str, backend_pid: int, encrypt
         engine="postgres",
         version=row.version,
         address=address,
+        database=info.dbname,
         role=Role.STANDBY if row.standby else Role.PRIMARY,
         observed_at=row.now,
         max_connections=most,
@@ -50,7 +53,7 @@ def server_facts(row: Any, *, address: str, role: str, backend_pid: int, encrypt
         conflicts=row.conflicts if row.standby else None,
         counters_since=row.stats_reset,
         # A pooler answers the handshake itself, with a process id of its own.
-        pooler="a connection pooler" if backend_pid != row.pid else "",
+        pooler="a connection pooler" if info.backend_pid != row.pid else "",
         encrypted=encrypted,
         grants=grants,
         notes=tuple(notes),
