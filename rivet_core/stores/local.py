@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,10 @@ from rivet_core.stores.store import Entry, Part, Store, Versioned
 
 TEMPORARY = ".tmp"
 """Suffix of files on their way; they also start with a dot, so no glob of data files matches them."""
+
+LOCK_SECONDS = 60.0
+"""How long another process may take for one small write and two syncs, until it counts as standing still."""
+LOCK_POLL_SECONDS = 0.02
 
 
 class LocalPart(Part):
@@ -134,7 +139,7 @@ class LocalStore(Store):
         path = self._path(key)
         try:
             self._make(path.parent)
-            with _locked(path.parent):
+            with _locked(path.parent, self.stopped):
                 found = self.current(key)
                 if (found.tag if found else None) != (previous.tag if previous else None):
                     raise BusyError(
@@ -233,7 +238,7 @@ def _raise(error: OSError) -> None:
 
 
 @contextlib.contextmanager
-def _locked(directory: Path) -> Iterator[None]:
+def _locked(directory: Path, stopped: threading.Event) -> Iterator[None]:
     """Hold an exclusive advisory lock on a directory; it vanishes with its process and leaves no file."""
     try:
         import fcntl
@@ -242,7 +247,18 @@ def _locked(directory: Path) -> Iterator[None]:
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        until = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= until or stopped.wait(LOCK_POLL_SECONDS):
+                    raise BusyError(
+                        f"{directory} is held by another process that replaces the dataset and does not end",
+                        hint="end that process if it stands still, then start again",
+                        code="locked",
+                    ) from None
         yield
     finally:
         os.close(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from rivet_core.builtin.local import LocalOptions, open_local
 from rivet_core.errors import BusyError, DestinationError
+from rivet_core.stores import local as local_module
 from rivet_core.stores import open_store
 
 
@@ -112,3 +114,16 @@ def test_files_of_one_directory_are_begun_and_given_up_at_once(local):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(800)))
     assert len(local.files("run=1")) == 80
+
+
+def test_a_directory_that_a_stopped_process_holds_is_not_waited_for_without_end(local, tmp_path, monkeypatch):
+    monkeypatch.setattr(local_module, "LOCK_SECONDS", 0.2)
+    local.replace("orders/_rivet/current.json", b"1", None)
+    held = os.open(tmp_path / "out" / "orders" / "_rivet", os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(BusyError, match="is held by another process"):
+            local.replace("orders/_rivet/current.json", b"2", local.current("orders/_rivet/current.json"))
+    finally:
+        os.close(held)
+    local.replace("orders/_rivet/current.json", b"2", local.current("orders/_rivet/current.json"))
