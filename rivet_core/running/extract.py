@@ -98,8 +98,8 @@ class ExportRun:
         current, tag = self._dataset.read()
         if roll_forward(task, self._dataset, current, state):
             self._warn("the last run had committed before it was killed; the state was brought up to it")
-            if current is not None and current.plan_id == task.plan_id:
-                return self._verdict.already(current)
+        if current is not None and current.plan_id == task.plan_id and state.runs.status(current.run_id) == "succeeded":
+            return self._verdict.already(current)
         cursor = self._cursor(current)
         if not self._dataset.store.target.capabilities.stream:
             check_continuity(task, current, cursor, self._dataset.store.url(task.layout.current))

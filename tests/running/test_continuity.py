@@ -10,6 +10,7 @@ from contextlib import closing
 import pytest
 
 from rivet_core.errors import IntegrityError, PlanRefused
+from rivet_core.running import ApplyOptions, apply_plan
 
 BY_ID = {"name": "orders", "table": "orders", "mode": "incremental", "cursor_column": "id"}
 CHUNKED = {"name": "orders", "table": "orders", "mode": "chunked", "chunk_column": "id", "chunk_count": 3}
@@ -139,3 +140,27 @@ def test_a_resume_never_mixes_two_databases(shop):
     outcome = shop.apply(resume=True)
     assert (outcome.exit_code, outcome.exports[0].resumed_units) == (0, 0)
     assert -1 not in {total for (total,) in shop.rows("orders", "total")}
+
+
+def test_what_another_process_committed_by_the_same_plan_is_not_read_again(shop):
+    """PA4: two processes apply one plan; when the second one's turn comes, the first has been there."""
+    names = ["customers", "orders"]
+    shop.config(
+        *({"name": name, "table": name} for name in names),
+        planning={"workers": 1},
+        source={"type": "sqlite", "path": "shop.db", "source_group": "shop"},
+        source_groups={"shop": {"max_connections": 4}},
+    )
+    plan = shop.plan()
+    other = []
+
+    def meanwhile(event):
+        if event.kind == "export_started" and not other:
+            other.append(shop.apply(plan))
+
+    outcome = apply_plan(plan, shop.registry, ApplyOptions(), meanwhile)
+    first = {export.name: export.status for export in other[0].exports}
+    assert sorted(first.values()) == ["done", "failed"]
+    assert {export.name: export.status for export in outcome.exports} == {
+        name: "done" if status == "failed" else "already_done" for name, status in first.items()
+    }
