@@ -141,7 +141,7 @@ def assemble(
     ranked = tuple(rank_exports(judged))
     rank = {item.name: place for place, item in enumerate(ranked)}
     isolated = isolated_on_source(judged, found.capacities)
-    jobs = tuple(_job(item, place, rank[item.name]) for place, item in enumerate(judged))
+    jobs = tuple(_job(item, place, rank) for place, item in enumerate(judged))
     bound = lower_bound(jobs, capacities)
     waves = recommend_waves(jobs, capacities, 1 if config_order else asked_waves)
     jobs = waves.assign(jobs)
@@ -174,7 +174,7 @@ def assemble(
     )
 
 
-def _job(item: Judged, position: int, rank: int) -> Job:
+def _job(item: Judged, position: int, rank: Mapping[str, int]) -> Job:
     spec, last = item.facts.spec, item.last_success
     return Job(
         name=item.name,
@@ -188,10 +188,10 @@ def _job(item: Judged, position: int, rank: int) -> Job:
         tier=str(item.tier),
         deadline=item.deadline,
         wave=spec.wave,
-        rank=rank,
+        rank=rank[item.name],
         position=position,
         last_success=None if last is None else last.timestamp(),
-        depends_on=spec.depends_on,
+        depends_on=tuple(name for name in spec.depends_on if name in rank),
     )
 
 

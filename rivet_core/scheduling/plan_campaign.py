@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +32,8 @@ def campaign_from_plan(plan: Mapping[str, Any]) -> Campaign:
         planned = [(place, export) for place, export in enumerate(plan["exports"]) if export["status"] == "planned"]
         hand_set = any(export.get("wave") is not None for _, export in planned)
         as_of = datetime.fromisoformat(plan["as_of"])
-        jobs = tuple(_job(export, place, rank, as_of, hand_set=hand_set) for place, export in planned)
+        names = {export["name"] for _, export in planned}
+        jobs = tuple(_job(export, place, rank, as_of, names, hand_set=hand_set) for place, export in planned)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanRefused(f"this is not a plan file: {error!r}", hint="write one with `rivet plan -o plan.json`") from error
     if workers < 1:
@@ -40,7 +41,9 @@ def campaign_from_plan(plan: Mapping[str, Any]) -> Campaign:
     return Campaign(jobs=jobs, capacities=Capacities(workers=workers, groups=groups))
 
 
-def _job(export: Mapping[str, Any], place: int, rank: Mapping[str, int], as_of: datetime, *, hand_set: bool) -> Job:
+def _job(
+    export: Mapping[str, Any], place: int, rank: Mapping[str, int], as_of: datetime, names: Collection[str], *, hand_set: bool
+) -> Job:
     spec = export.get("spec") or {}
     predicted = export["predicted_seconds"]
     return Job(
@@ -57,5 +60,5 @@ def _job(export: Mapping[str, Any], place: int, rank: Mapping[str, int], as_of: 
         wave=export.get("wave") if hand_set else export.get("recommended_wave"),
         rank=rank.get(export["name"], len(rank) + place),
         position=place,
-        depends_on=tuple(spec.get("depends_on") or ()),
+        depends_on=tuple(name for name in spec.get("depends_on") or () if name in names),
     )

@@ -20,6 +20,7 @@ from rivet_core.plugins import PluginInfo, Registry, Status
 from rivet_core.running.apply import ApplyOptions, apply_plan
 from rivet_core.running.events import Events
 from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED
+from rivet_core.scheduling.plan_campaign import campaign_from_plan
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT i FROM n"
 
@@ -54,6 +55,21 @@ def test_dependants_of_a_failed_export_are_skipped(shop):
     outcome = shop.apply(plan)
     assert statuses(outcome) == {"a": FAILED, "b": SKIPPED, "c": SKIPPED, "d": DONE}
     assert outcome.exports[1].reason == "skipped because of a"
+
+
+def test_dependants_of_what_could_not_be_planned_are_skipped(shop):
+    shop.config(
+        {"name": "a", "table": "not_there"},
+        customers("b", depends_on=["a"]),
+        customers("c", depends_on=["b"]),
+        customers("d"),
+    )
+    plan = shop.plan()
+    assert [job.name for job in campaign_from_plan(plan.model_dump(mode="json")).jobs] == ["b", "c", "d"]
+    outcome = shop.apply(plan)
+    assert statuses(outcome) == {"a": FAILED, "b": SKIPPED, "c": SKIPPED, "d": DONE}
+    assert outcome.exports[1].reason == "skipped because of a"
+    assert statuses(shop.apply(shop.plan(exports=("b", "c")))) == {"b": DONE, "c": DONE}
 
 
 def test_a_dependency_runs_first(shop):
