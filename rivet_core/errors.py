@@ -147,6 +147,7 @@ class InterruptedByUser(RivetError):  # noqa: N818 - what happened, not an error
 
     exit_code = EXIT_INTERRUPTED
     kind = "interrupted"
+    default_hint = "start it again; a run that was broken off goes on with --resume"
 
 
 class InternalError(RivetError):
