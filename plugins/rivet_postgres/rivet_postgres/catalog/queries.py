@@ -180,7 +180,7 @@ SELECT w.place, n.nspname, c.relname, c.relkind::text AS relkind, a.attname, a.a
                      JOIN pg_catalog.pg_attribute k ON k.attrelid = c.oid AND k.attnum = x.indkey[p.place]
                      JOIN pg_catalog.pg_opclass o ON o.oid = x.indclass[p.place]
                      WHERE NOT k.attnotnull OR NOT o.opcdefault OR k.attcollation <> x.indcollation[p.place]
-                       OR false)) AS unique_keys
+                       OR NOT has_column_privilege(k.attrelid, k.attnum, 'SELECT'))) AS unique_keys
 FROM unnest(%(schemas)s::text[], %(names)s::text[]) WITH ORDINALITY AS w(schema, name, place)
 CROSS JOIN LATERAL (
   SELECT k.oid FROM pg_catalog.pg_class k JOIN pg_catalog.pg_namespace s ON s.oid = k.relnamespace
