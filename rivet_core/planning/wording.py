@@ -29,6 +29,11 @@ def count_text(count: int) -> str:
     return f"{count:,}"
 
 
+def rows_text(count: int) -> str:
+    """Return a count of rows with its noun: `1 row`, `83.5 million rows`."""
+    return f"{count_text(count)} {'row' if count == 1 else 'rows'}"
+
+
 def span_text(seconds: float) -> str:
     """Return a span of time in its two largest units: `3 h 20 min`, `45 s`, `0.4 s`."""
     if seconds < 10:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rivet_core.facts import GroupCapacity, Mode, ServerFacts, TableFacts
+from rivet_core.facts.plural import several
 from rivet_core.planning.propose import Proposal
-from rivet_core.render.quantities import count, size
+from rivet_core.render.quantities import size
 
 WRAP = 110
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
@@ -114,7 +115,7 @@ def _measure(proposal: Proposal) -> str:
     judgement = proposal.judgement
     words = []
     if judgement.estimated_rows is not None:
-        words.append(f"about {count(judgement.estimated_rows)} rows")
+        words.append(f"about {several(judgement.estimated_rows, 'row')}")
     if judgement.estimated_bytes is not None:
         words.append(size(judgement.estimated_bytes))
     return ", ".join(words) or "size unknown"

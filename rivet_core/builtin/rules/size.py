@@ -15,7 +15,7 @@ from rivet_core.planning.curve import MIB, REFERENCE_RATE, UNKNOWN_POINTS
 from rivet_core.planning.remedies import analyze
 from rivet_core.planning.sizes import number, reads_delta
 from rivet_core.planning.taxonomy import reason
-from rivet_core.planning.wording import count_text, factor_text, size_text, span_text
+from rivet_core.planning.wording import factor_text, rows_text, size_text, span_text
 from rivet_core.planning.work import Work, select_work
 
 SMALL_BYTES = 64 * MIB
@@ -39,7 +39,7 @@ def score(facts: ExportFacts, options: object) -> Sequence[Reason]:
     if size is not None and rows is not None and size < SMALL_BYTES and rows < SMALL_ROWS:
         held = [evidence for evidence in (work.table_bytes, work.table_rows) if evidence is not None]
         early = "; cheap early" if work.bytes < SMALL_BYTES else ""
-        found.append(reason("RV110", f"Small: {size_text(size)} and {count_text(rows)} rows{early}.", evidence=held))
+        found.append(reason("RV110", f"Small: {size_text(size)} and {rows_text(rows)}{early}.", evidence=held))
     return found
 
 
@@ -74,7 +74,7 @@ def _base(facts: ExportFacts, work: Work) -> Reason:
         width = "a known" if work.width_known else "an assumed"
         return reason(
             "RV103",
-            f"About {count_text(rows)} rows at {width} width of {work.width} B: {size_text(work.bytes)}.",
+            f"About {rows_text(rows)} at {width} width of {work.width} B: {size_text(work.bytes)}.",
             points=work.points,
             evidence=work.evidence,
             caveat=" ".join(text for text in (_whole_for_delta(facts), _age(facts, work)) if text),
@@ -92,12 +92,12 @@ def _base(facts: ExportFacts, work: Work) -> Reason:
 
 def _delta_message(work: Work) -> str:
     delta = size_text(work.bytes)
-    rows = "" if work.delta_rows is None else f" ({count_text(work.delta_rows)} rows)"
+    rows = "" if work.delta_rows is None else f" ({rows_text(work.delta_rows)})"
     size, table_rows = work.size, work.rows
     if size is not None:
         whole = f"the table itself holds {size_text(size)}"
     elif table_rows is not None:
-        whole = f"the table itself holds {count_text(table_rows)} rows"
+        whole = f"the table itself holds {rows_text(table_rows)}"
     else:
         whole = "the table's own size is unknown"
     return f"About {delta}{rows} expected in this read; {whole}."
@@ -137,7 +137,7 @@ def _second_signals(facts: ExportFacts, work: Work) -> list[tuple[int, str, Evid
                 found.append((value, f"{size_text(value)} by {evidence.source}", evidence))
         rows, width = work.rows, facts.table.avg_width
         if rows and width and work.table_rows is not None:
-            found.append((rows * width, f"{size_text(rows * width)} by {count_text(rows)} rows of {width} B", work.table_rows))
+            found.append((rows * width, f"{size_text(rows * width)} by {rows_text(rows)} of {width} B", work.table_rows))
     return found
 
 
