@@ -215,6 +215,31 @@ def test_s06_unreadable_tables_are_named_with_the_grant(source, database):
     assert {"closed.t", "public.owned", "public.half"} <= set(source.session.inspect([]).tables)
 
 
+def test_rows_that_policies_hide_are_announced(source, database):
+    """Neither the read nor a count would ever tell: the server leaves them out of both."""
+    source.execute(
+        "CREATE TABLE tenants(id int); ALTER TABLE tenants ENABLE ROW LEVEL SECURITY;"
+        "CREATE POLICY own ON tenants USING (id = 1); CREATE TABLE plain(id int)"
+    )
+    assert "row level security" not in " ".join(source.facts("tenants")["tenants"].notes)  # the owner is above its own policies
+    source.execute("ALTER TABLE tenants FORCE ROW LEVEL SECURITY")
+    facts = source.facts("tenants", "plain")
+    assert "row level security" in " ".join(facts["tenants"].notes)
+    assert "row level security" not in " ".join(facts["plain"].notes)
+
+
+def test_a_materialized_view_that_was_never_filled_cannot_be_read(source):
+    source.execute(
+        "CREATE MATERIALIZED VIEW bare AS SELECT 1 AS id WITH NO DATA; CREATE MATERIALIZED VIEW full_ AS SELECT 1 AS id"
+    )
+    facts = source.facts("bare", "full_")
+    assert "never filled" in facts["bare"].problem
+    assert facts["bare"].remedy == 'REFRESH MATERIALIZED VIEW "public"."bare"'
+    assert (facts["full_"].problem, facts["full_"].kind) == ("", RelationKind.MATERIALIZED_VIEW)
+    source.execute("REFRESH MATERIALIZED VIEW bare")
+    assert not source.facts("bare")["bare"].problem
+
+
 def test_a_role_without_statistics_rights_says_unknown_not_idle(source, database):
     server = source.session.probe()
     assert server.active_sessions is None

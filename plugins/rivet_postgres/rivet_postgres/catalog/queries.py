@@ -63,6 +63,7 @@ SELECT t.root, t.depth, c.oid, n.nspname, c.relname, c.relkind::text AS relkind,
   GREATEST(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid)) AS vacuumed_at,
   has_schema_privilege(n.oid, 'USAGE') AS schema_usage, has_table_privilege(c.oid, 'SELECT') AS readable,
   has_any_column_privilege(c.oid, 'SELECT') AS some_columns,
+  c.relispopulated AS populated, row_security_active(c.oid) AS row_security,
   (SELECT count(*) FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid) AS children,
   EXISTS (SELECT FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class k ON k.oid = i.inhrelid
           JOIN pg_catalog.pg_namespace s ON s.oid = k.relnamespace

@@ -54,6 +54,8 @@ def table_facts(snapshot: Snapshot, types: TypeCatalog, name: str, oid: int, ser
     if not snapshot.members.get(oid):
         return TableFacts(name=name, kind=RelationKind.MISSING, problem="the table vanished meanwhile", remedy="try again")
     row, *below = snapshot.members[oid]
+    if not row.populated:
+        return _unpopulated(name, row)
     rows = snapshot.columns.get(oid, ())
     columns = tuple(column_facts(column, types) for column in rows)
     names = {column.attnum: column.attname for column in rows}
@@ -88,6 +90,18 @@ def table_facts(snapshot: Snapshot, types: TypeCatalog, name: str, oid: int, ser
         remedy=remedy,
         grants=_grants(snapshot, row, columns, problem),
         notes=_notes(row, size, names.values(), standby=standby, unknown=unknown),
+    )
+
+
+def _unpopulated(name: str, row: Any) -> TableFacts:
+    place = f"{row.nspname}.{row.relname}"
+    return TableFacts(
+        name=name,
+        schema=row.nspname,
+        relation=row.relname,
+        kind=RelationKind.MISSING,
+        problem=f"the materialized view {place} was never filled: the server refuses to read it",
+        remedy=f"REFRESH MATERIALIZED VIEW {POSTGRES.qualified((row.nspname, row.relname))}",
     )
 
 
@@ -134,6 +148,11 @@ def _notes(row: Any, size: Size, names: Iterable[str], *, standby: bool, unknown
     notes = []
     if row.relkind == "r" and row.children and not row.hypertable:
         notes.append(f"{row.children} inheriting tables are not part of this one: it is read with ONLY")
+    if row.row_security:
+        notes.append(
+            "row level security holds for this role: rows that its policies hide are left out without a word; "
+            "a role with BYPASSRLS sees them all"
+        )
     if unknown:
         notes.append("a partition is unknown: the sizes are lower bounds")
     if standby:
