@@ -24,7 +24,7 @@ LARGE = 20 << 20
 class DestinationConformance(Conformance):
     """Set `name`, and override `options` and `refused`."""
 
-    CHECKS: ClassVar[int] = 10
+    CHECKS: ClassVar[int] = 11
     HOOK: ClassVar[str] = "rivet_destinations"
     secret: ClassVar[str] = ""
     """A piece of text of `refused` that must never be shown. Empty for a destination that has none."""
@@ -75,6 +75,17 @@ class DestinationConformance(Conformance):
         assert target.capabilities.list_after_write, "a store that lists late needs a check of its own: tell core's authors"
         assert [entry.key for entry in store.files("out/orders")] == ["out/orders/1.bin", "out/orders/deep/2.bin"]
         assert store.files("out/nothing") == []
+
+    def test_what_is_deleted_is_gone(self, store: Store) -> None:
+        """It alone; `gc` and `keep_runs` live on it. What is not there any more is deleted already."""
+        for key in ("out/run=1/a.bin", "out/run=1/b.bin", "out/run=10/a.bin"):
+            store.put(key, b"x")
+        for _ in range(2):
+            store.delete(["out/run=1/a.bin"])
+        assert store.size("out/run=1/a.bin") is None
+        assert [entry.key for entry in store.files("out")] == ["out/run=1/b.bin", "out/run=10/a.bin"]
+        store.delete_tree("out/run=1")
+        assert [entry.key for entry in store.files("out")] == ["out/run=10/a.bin"]
 
     def test_a_file_that_was_given_up_never_appears(self, store: Store) -> None:
         """Neither a small one nor one that had begun to travel."""

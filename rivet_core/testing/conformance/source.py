@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from rivet_core.api import SourceSession, SourceSpec
 
 BATCH_ROWS = 90
+LOOKBACK = timedelta(seconds=700, microseconds=100)
+"""A hundred steps of the table's times, to the microsecond."""
 
 
 class SourceConformance(Conformance):
     """Set `name`, and override `options`, `table`, `insert` and `refused`."""
 
-    CHECKS: ClassVar[int] = 16
+    CHECKS: ClassVar[int] = 18
     HOOK: ClassVar[str] = "rivet_sources"
     secret: ClassVar[str] = ""
     """A piece of text of `refused` that must never be shown: the password. Empty for a source that has none."""
@@ -138,6 +140,38 @@ class SourceConformance(Conformance):
         second = _read(session, incremental, committed=first.marks)
         assert second.found == sorted(later, key=lambda row: row.id)
         assert second.marks != first.marks
+
+    def test_only_the_asked_columns_arrive(self, session: SourceSession, spec: ReadSpec) -> None:
+        """`columns` holds, in its order: what is left out may be a secret. A cursor outside of them moves all the same."""
+        asked = ("label", "id")
+        narrow = replace(spec, columns=asked)
+        for wanted in (narrow, replace(narrow, mode=Mode.INCREMENTAL, cursor=("changed_at",))):
+            found: list[tuple[int, str | None]] = []
+            marks = None
+            for unit in session.units(wanted, ()):
+                stream = session.read(wanted, unit)
+                try:
+                    assert tuple(stream.schema.names) == asked, f"asked for {asked}, {tuple(stream.schema.names)} came"
+                    found += [(values["id"], values["label"]) for batch in stream for values in batch.to_pylist()]
+                    marks = stream.marks or marks
+                finally:
+                    stream.close()
+            assert sorted(found, key=lambda pair: pair[0]) == [(row.id, row.label) for row in rows()]
+            assert marks or wanted.mode is not Mode.INCREMENTAL, "a read that brought rows returned no marks"
+
+    def test_a_lookback_reads_the_last_stretch_again(self, session: SourceSession, spec: ReadSpec) -> None:
+        """All rows of it, its first moment included, rather more than less; or `units` refuses. Ignored, late rows are lost."""
+        incremental = replace(spec, mode=Mode.INCREMENTAL, cursor=("changed_at",))
+        marks = _read(session, incremental).marks
+        assert marks, "a read that brought rows returned no marks"
+        since = rows()[-1].changed_at - LOOKBACK
+        try:
+            found = _read(session, replace(incremental, lookback_seconds=LOOKBACK.total_seconds()), committed=marks).found
+        except RivetError:
+            return
+        assert found, "nothing was read again"
+        assert found == [row for row in rows() if row.id >= found[0].id], "a row of the stretch is missing, or came twice"
+        assert found[0].changed_at <= since, f"asked for what is since {since}, the first row is of {found[0].changed_at}"
 
     def test_nothing_new_moves_no_cursor(self, session: SourceSession, spec: ReadSpec) -> None:
         """An empty read has no marks."""

@@ -194,6 +194,19 @@ SOURCES = {
         "def read(self, spec, unit): return self.good.read(replace(spec, tuning=replace(spec.tuning, batch_rows=500)), unit)",
         "test_batches_are_bounded",
     ),
+    "BringsEveryColumn": (
+        "def read(self, spec, unit): return self.good.read(replace(spec, columns=()), unit)",
+        "test_only_the_asked_columns_arrive",
+    ),
+    "ReadsTwice": (
+        "def units(self, spec, marks): found = self.good.units(spec, marks); "
+        "return found + ((replace(found[0], index=len(found)),) if spec.mode == 'full' else ())",
+        "test_a_full_read_brings_every_value",
+    ),
+    "ForgetsTheLookback": (
+        "def units(self, spec, marks): return self.good.units(replace(spec, lookback_seconds=None), marks)",
+        "test_a_lookback_reads_the_last_stretch_again",
+    ),
     "AddsUpWrongly": (
         "def digest(self, spec, unit, columns): return replace(self.good.digest(spec, unit, columns), total=7)",
         "test_a_digest_is_that_of_what_is_read",

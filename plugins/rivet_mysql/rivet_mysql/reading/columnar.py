@@ -59,9 +59,12 @@ def url_of(endpoint: Endpoint) -> str:
 
 
 def read_columnar(
-    endpoint: Endpoint, sql: str, wires: Sequence[pa.DataType], settings: Sequence[str], *, doing: str
+    endpoint: Endpoint, sql: str, wires: Sequence[pa.DataType], settings: Sequence[str], *, most: int | None, doing: str
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of one statement. Raises `SourceError` for an error, a panic, and types other than the agreed ones."""
+    """Yield the batches of one statement, of at most `most` rows.
+
+    Raises `SourceError` for an error, a panic, and types other than the agreed ones.
+    """
     os.environ.setdefault("RUST_LOG", "off")  # or its pool writes every failed attempt to stderr
     import connectorx
 
@@ -76,7 +79,7 @@ def read_columnar(
             protocol="binary",
             pre_execution_query=["SET NAMES utf8mb4", *settings],
         )
-        for batch in answer.to_batches(max_chunksize=BATCH_ROWS):
+        for batch in answer.to_batches(max_chunksize=min(BATCH_ROWS, most or BATCH_ROWS)):
             if batch.num_rows:
                 yield pa.RecordBatch.from_arrays(
                     [_agreed(batch.column(place), wire, doing) for place, wire in enumerate(wires)], schema=schema

@@ -226,7 +226,8 @@ class MysqlStream:
         with self._pool.place():
             self._fast = True
             try:
-                yield from read_columnar(self._endpoint, sql, selection.wires, self.task.settings, doing=self._doing)
+                most = self.task.spec.tuning.batch_rows
+                yield from read_columnar(self._endpoint, sql, selection.wires, self.task.settings, most=most, doing=self._doing)
             except GeneratorExit:
                 self.close()
                 raise
