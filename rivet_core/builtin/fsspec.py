@@ -6,27 +6,41 @@ database are kept apart by a lock object, which narrows the race and cannot clos
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fsspec.core import url_to_fs
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from rivet_core.api import StoreCapabilities, Target
 from rivet_core.errors import ConfigError, DestinationError
 from rivet_core.options import PluginOptions
+from rivet_core.stores.bucket import refuse_upward
+
+_URL = r"^[A-Za-z][A-Za-z0-9+.-]*(::[^/]+)*://"
 
 
 class FsspecOptions(PluginOptions):
     """`url` is the root, `path` what lies below it and may hold tokens, `storage` what the filesystem's package is given."""
 
-    url: str = Field(
-        pattern=r"^[A-Za-z][A-Za-z0-9+.-]*(::[^/]+)*://", description="root, such as `gs://bucket` or `sftp://host/dir`"
-    )
+    url: str = Field(description="root, such as `gs://bucket` or `sftp://host/dir`", json_schema_extra={"pattern": _URL})
     path: str = Field("", description="directory below the root; may hold tokens")
     # What a filesystem calls its secrets is its own affair, so every text counts as one: none enters a plan.
     storage: dict[str, SecretStr | bool | int | float | list[Any] | dict[str, Any] | None] = Field(
         default_factory=dict, description="options of the filesystem, secrets as references"
     )
+
+    @field_validator("url")
+    @classmethod
+    def _has_protocol(cls, url: str) -> str:
+        if not re.match(_URL, url):
+            raise ValueError("must begin with a protocol, such as gs://bucket or sftp://host/dir")
+        return url
+
+    @field_validator("path")
+    @classmethod
+    def _below(cls, path: str) -> str:
+        return refuse_upward(path)
 
     def given(self) -> dict[str, Any]:
         """Return `storage` as the filesystem takes it."""

@@ -6,14 +6,27 @@ For destination plugins: derive the options model from `BucketOptions` and retur
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
-from pydantic import Field, PrivateAttr, SecretStr, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationInfo, field_validator, model_validator
 
 from rivet_core.api import StoreCapabilities, Target
 from rivet_core.errors import ConfigError
 from rivet_core.options import PluginOptions
+
+_ENDPOINT = r"^https?://[^/@]+/?$"
+
+
+def _host_alone(endpoint: str) -> str:
+    if not re.match(_ENDPOINT, endpoint):
+        raise ValueError("must be http:// or https://, a host and a port, without a path and without credentials")
+    return endpoint
+
+
+Endpoint: TypeAlias = Annotated[str, AfterValidator(_host_alone), Field(json_schema_extra={"pattern": _ENDPOINT})]
+"""The address of a store that speaks another's protocol."""
 
 
 class BucketOptions(PluginOptions):
@@ -24,7 +37,7 @@ class BucketOptions(PluginOptions):
 
     identities: ClassVar[tuple[str, ...]] = ()
 
-    bucket: str = Field(min_length=1, pattern=r"^[^/]+$")
+    bucket: str = Field(json_schema_extra={"minLength": 1, "pattern": "^[^/]+$"})
     prefix: str = ""
     access_key_env: str | None = None
     secret_key_env: str | None = None
@@ -34,6 +47,18 @@ class BucketOptions(PluginOptions):
     session_token: SecretStr | None = None
 
     _environ: Mapping[str, str] | None = PrivateAttr(default=None)
+
+    @field_validator("bucket")
+    @classmethod
+    def _name_alone(cls, bucket: str) -> str:
+        if not bucket or "/" in bucket:
+            raise ValueError("must be the name of the bucket alone; what comes before and after it is not part of it")
+        return bucket
+
+    @field_validator("prefix")
+    @classmethod
+    def _below(cls, prefix: str) -> str:
+        return refuse_upward(prefix)
 
     @model_validator(mode="after")
     def _one_identity(self, info: ValidationInfo) -> Self:
@@ -93,6 +118,13 @@ def check_profile(name: str, known: Iterable[str], where: str) -> None:
             hint=f"it is one of: {', '.join(profiles)}" if profiles else f"{where} has no profiles",
             code="profile",
         )
+
+
+def refuse_upward(path: str) -> str:
+    """Return `path`. Raises `ValueError` where it leads up: a store has no directories, so `..` is a name that most refuse."""
+    if ".." in path.split("/"):
+        raise ValueError("must not hold `..`: write the path from the root of the store down")
+    return path
 
 
 def _refuse_several(ways: list[str]) -> None:

@@ -55,6 +55,12 @@ def test_a_protocol_nobody_knows():
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("path", ["..", "a/../b", "../x"])
+def test_a_path_that_leads_up_is_refused(path):
+    with pytest.raises(ValidationError, match=r"must not hold `\.\.`"):
+        FsspecOptions(url="memory://x", path=path)
+
+
 @pytest.mark.parametrize("keys", [{"url": "no-url"}, {"url": "memory://x", "bucket": "b"}, {}])
 def test_keys_that_make_no_sense(keys):
     with pytest.raises(ValidationError):

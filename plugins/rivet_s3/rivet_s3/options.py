@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rivet_core.stores.bucket import BucketOptions
+from rivet_core.stores.bucket import BucketOptions, Endpoint
 
 
 class S3Options(BucketOptions):
@@ -15,7 +15,7 @@ class S3Options(BucketOptions):
     identities = ("aws_profile", "allow_anonymous")
 
     region: str | None = None
-    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/@]+/?$", description="of a compatible store")
+    endpoint: Endpoint | None = Field(default=None, description="of a compatible store")
     aws_profile: str | None = None
     allow_anonymous: bool = False
     addressing_style: Literal["auto", "path", "virtual"] | None = Field(None, description="default: path with an endpoint")

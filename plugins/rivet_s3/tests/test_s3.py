@@ -152,14 +152,28 @@ def test_keys_come_from_the_named_variables():
         {"access_key_env": "K", "access_key_id": "k", "secret_key_env": "S"},
         {"aws_profile": "p", "allow_anonymous": True},
         {"session_token_env": "T"},
-        {"bucket": "a/b"},
-        {"endpoint": "minio:9000"},
-        {"endpoint": "https://user:pw@host"},
         {"buckets": "x"},
     ],
 )
 def test_identities_that_contradict_each_other_are_refused(keys):
     with pytest.raises(ValidationError):
+        S3Options.model_validate({"bucket": "b", **keys})
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"bucket": "s3://b"}, "name of the bucket alone"),
+        ({"bucket": "a/b"}, "name of the bucket alone"),
+        ({"bucket": ""}, "name of the bucket alone"),
+        ({"endpoint": "minio:9000"}, "http:// or https://"),
+        ({"endpoint": "https://user:pw@host"}, "without credentials"),
+        ({"prefix": "a/../b"}, "must not hold `..`"),
+        ({"prefix": ".."}, "must not hold `..`"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused_in_words(keys, words):
+    with pytest.raises(ValidationError, match=words):
         S3Options.model_validate({"bucket": "b", **keys})
 
 
