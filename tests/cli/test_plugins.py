@@ -115,6 +115,12 @@ def test_an_installed_plugin_is_checked_by_name(cli: Any) -> None:
     assert "s3 (rivet_destinations) needs a place of its own" in messages(said, "info")
 
 
+def test_core_passes_its_own_kit(cli: Any) -> None:
+    """Its modules need not be public to itself."""
+    said = cli("plugins", "check", "core", "--json")
+    assert said.code == 0, said.out
+
+
 def test_names() -> None:
     names = names_of("rivet-acme_wide-rows", "source")
     assert (names.plugin, names.dist, names.package) == ("acme_wide-rows", "rivet-acme-wide-rows", "rivet_acme_wide_rows")

@@ -298,6 +298,23 @@ def rivet_scoring_rules():
 """
 
 
+DESTINATION = """
+from rivet_core.api import DestinationSpec, hookimpl
+
+class Options:
+    pass
+
+@hookimpl
+def rivet_destinations():
+    return [DestinationSpec(name="{name}", summary="s", options={options}, open="{name}_rivet:{open}")]
+
+def start(options):
+    raise NotImplementedError
+
+something = 3
+"""
+
+
 def test_bad_plugins(tmp_path):
     text = """
         from rivet_core.testing import PluginConformance
@@ -309,18 +326,38 @@ def test_bad_plugins(tmp_path):
         class TestUnknownHook(PluginConformance):
             plugin = "odd"
             module = "odd_rivet"
+
+        class TestPlainOptions(PluginConformance):
+            plugin = "plain"
+            module = "plain_rivet"
+
+        class TestNoFunction(PluginConformance):
+            plugin = "still"
+            module = "still_rivet"
+
+        class TestNoModule(PluginConformance):
+            plugin = "gone"
+            module = "gone_rivet"
     """
     files = {
         "acme_rivet.py": PLUGIN,
         "odd_rivet.py": "from rivet_core.api import hookimpl\n\n@hookimpl\ndef rivet_scoring_rulez():\n    return []\n",
+        "plain_rivet.py": DESTINATION.format(name="plain", options="'plain_rivet:Options'", open="start"),
+        "still_rivet.py": DESTINATION.format(name="still", options=None, open="something"),
+        "gone_rivet.py": "raise RuntimeError('no licence')",
     }
-    for name in ("acme", "odd"):
+    for name in ("acme", "odd", "plain", "still", "gone"):
         files[f"{name}-1.0.dist-info/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
         files[f"{name}-1.0.dist-info/entry_points.txt"] = f"[rivet.v1]\n{name} = {name}_rivet\n"
     verdicts = Verdicts(tmp_path, textwrap.dedent(text), files)
     heavy = {"test_its_import_is_light", "test_its_references_resolve", "test_it_imports_public_modules_only"}
     assert verdicts.of("TestHeavy") == heavy, verdicts.output
     assert verdicts.of("TestUnknownHook") == {"test_it_is_admitted"}, verdicts.output
+    assert verdicts.of("TestPlainOptions") == verdicts.of("TestNoFunction") == {"test_its_references_resolve"}, verdicts.output
+    assert verdicts.of("TestNoModule") == {"test_it_is_admitted", "test_its_import_is_light"}, verdicts.output
+    assert "no subclass of rivet_core.options.PluginOptions" in verdicts.output
+    assert "still_rivet:something is a int, not a function" in verdicts.output
+    assert "gone_rivet cannot be imported: RuntimeError: no licence" in verdicts.output
     assert "make it a lazy reference" in verdicts.output
     assert "rivet_core.planning.judge" in verdicts.output
     assert "rivet_scoring_rulez" in verdicts.output
