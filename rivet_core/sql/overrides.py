@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rivet_core.errors import ConfigError
+from rivet_core.facts import TypeKind
 
 _DECIMAL = re.compile(r"(?:decimal|numeric)\(\s*(\d+)\s*,\s*(\d+)\s*\)\Z")
 
@@ -46,3 +48,45 @@ def parse_override(column: str, text: str) -> pa.DataType:
         return _NAMES[asked]
     known = ", ".join(sorted(_NAMES))
     raise ConfigError(f"columns.{column}: the type {text!r} is not known", hint=f"one of decimal(p,s), {known}")
+
+
+_COUNTS = frozenset({TypeKind.INTEGER, TypeKind.DECIMAL, TypeKind.FLOAT, TypeKind.BOOLEAN})
+_SPANS = frozenset({TypeKind.TIME, TypeKind.INTERVAL})
+_MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ}) | _SPANS
+
+
+def refuse_units(column: str, source_type: str, kind: TypeKind, target: pa.DataType) -> None:
+    """Raise `ConfigError` for numbers as moments and moments as numbers: of what unit, since when, no override says.
+
+    Arrow would take microseconds for timestamps and days for dates: 1700000000 seconds would become half past midnight, 1970.
+    """
+    number = pa.types.is_integer(target) or pa.types.is_floating(target) or pa.types.is_decimal(target)
+    moment = pa.types.is_date(target) or pa.types.is_timestamp(target)
+    if (kind in _COUNTS | _SPANS and moment) or (kind in _MOMENTS and (number or pa.types.is_boolean(target))):
+        raise ConfigError(
+            f"columns.{column}: a {source_type} cannot become {target}: an override does not say the unit",
+            hint="convert it in a `query`",
+        )
+
+
+def as_floats(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return numbers, or their text, as floats: rounded from fractions, exact from integers.
+
+    Raises `ValueError` (as Arrow does) for a value that becomes infinite or nothing on the way, and for an integer that the
+    float cannot hold.
+    """
+    if pa.types.is_integer(array.type):
+        result = array.cast(target)
+        if not result.cast(array.type).equals(array):
+            raise ValueError("a value has more digits than a float holds")
+        return result
+    text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+    if not text and not pa.types.is_floating(array.type):
+        return array.cast(target)
+    result = array.cast(target, safe=not pa.types.is_floating(array.type))
+    endless = pc.match_substring_regex(array, "(?i)inf") if text else pc.is_inf(array)
+    nothing = pc.invert(pc.match_substring_regex(array, "^[^eE]*[1-9]")) if text else pc.equal(array, 0)
+    lost = pc.or_(pc.and_not(pc.is_inf(result), endless), pc.and_not(pc.equal(result, 0), nothing))
+    if pc.any(lost).as_py():
+        raise ValueError(f"a value is outside of the range of {target}")
+    return result

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import pyarrow as pa
 
 from rivet_core.facts import Fidelity, TypeKind
-from rivet_core.sql.overrides import parse_override
+from rivet_core.sql.overrides import parse_override, refuse_units
 from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.types import BaseType, TypeCatalog, numeric_size
 
@@ -123,7 +124,12 @@ def plan_column(
         precision=base.fraction_digits,
     )
     if override is not None:
-        return _overridden(plan, base, parse_override(column.name, override))
+        target = parse_override(column.name, override)
+        refuse_units(column.name, column.source_type, base.kind, target)
+        plan = _overridden(plan, base, target)
+        empties = pa.types.is_decimal(target) and base.kind is not TypeKind.INTEGER
+        empties = empties or plan.check in (Check.DATE, Check.TIMESTAMP, Check.TIME)
+        return replace(plan, nullable=True) if empties and out_of_range == "null_counted" else plan
     plan = _array(plan, base, types, binary=binary) if base.info.is_array else _scalar(plan, base, binary=binary)
     if plan.check is Check.NONE or out_of_range == "fail":
         return plan
@@ -231,28 +237,16 @@ def _overridden(plan: ColumnPlan, base: BaseType, target: pa.DataType) -> Column
         return replace(_as_text(plan, base, note="text by override"), kind=plan.kind)
     if natural.arrow == target and not base.info.is_array:
         return natural
-    if pa.types.is_floating(target):
-        arrives = target
-        cast = "float4" if pa.types.is_float32(target) else "float8"
-        lossy = natural.kind not in (TypeKind.FLOAT,) or pa.types.is_float32(target)
-        return replace(
-            plan,
-            arrow=target,
-            arrives=arrives,
-            expression=f"{{}}::{cast}",
-            fidelity=Fidelity.LOSSY if lossy else Fidelity.EXACT,
-            note="floating point by override" if lossy else "",
-        )
+    floating = pa.types.is_floating(target)
+    lossy = floating and (natural.kind is not TypeKind.FLOAT or pa.types.is_float32(target))
+    said: dict[str, Any] = {
+        "arrow": target,
+        "check": Check.STRICT_CAST,
+        "fidelity": Fidelity.LOSSY if lossy else Fidelity.EXACT,
+        "note": "floating point by override" if lossy else "by override, checked value by value",
+    }
     numbers = pa.types.is_integer(natural.arrives) and not pa.types.is_decimal(target)
-    plain = natural.arrives if numbers or natural.arrives == pa.bool_() else pa.string()
-    if plain != pa.string():
-        return replace(natural, arrow=target, check=Check.STRICT_CAST, note="by override, checked value by value")
+    if numbers or natural.arrives == pa.bool_() or (floating and pa.types.is_floating(natural.arrives)):
+        return replace(natural, **said)
     text = "pg_catalog.trim_scale({})::text" if base.info.name == "numeric" and pa.types.is_integer(target) else _text_of(base)
-    return replace(
-        plan,
-        arrow=target,
-        arrives=pa.string(),
-        expression=text,
-        check=Check.STRICT_CAST,
-        note="by override, checked value by value",
-    )
+    return replace(plan, arrives=pa.string(), expression=text, **said)

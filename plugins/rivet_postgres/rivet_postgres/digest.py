@@ -18,7 +18,7 @@ from rivet_core.sql.querytext import ALIAS
 from rivet_core.sql.select import where_unit
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.columns import ColumnPlan, RawColumn, plan_column
-from rivet_postgres.dialect import POSTGRES
+from rivet_postgres.dialect import LAST_TIMESTAMP, POSTGRES
 from rivet_postgres.relation import Relation, key_types, known_column
 from rivet_postgres.statement import settings_sql
 from rivet_postgres.types import TypeCatalog
@@ -27,8 +27,6 @@ ALONE: Mapping[str, str] = {"max_parallel_workers_per_gather": "0", "jit": "off"
 """One backend is what the group's budget counts."""
 MOST_ARGUMENTS = 50
 """Of one call of concat(): the server takes no more than 100."""
-LAST_TIMESTAMP = "294247-01-01"
-"""From here on, microseconds from 1970 do not fit 64 bits."""
 _EPOCH_MICROS = 946_684_800_000_000
 """From 1970 to 2000, which the server counts from."""
 
@@ -104,7 +102,7 @@ def _overridden(plan: ColumnPlan, value: str) -> tuple[str, bool] | None:
     if pa.types.is_integer(plan.arrow) or pa.types.is_decimal(plan.arrow):
         return _decimal(f"({value})::numeric"), True
     if pa.types.is_floating(plan.arrow):
-        return _float(f"({plan.expression.replace('{}', value)})::float8"), True
+        return _float(f"({value})::{'float4' if pa.types.is_float32(plan.arrow) else 'float8'}::float8"), True
     return None
 
 

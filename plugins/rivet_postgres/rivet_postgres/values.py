@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rivet_core.errors import SourceError
+from rivet_core.sql.overrides import as_floats
 from rivet_postgres.columns import Check, ColumnPlan
 
 _NOT_FINITE = pa.array(["NaN", "Infinity", "-Infinity"])
@@ -89,6 +90,8 @@ class Converter:
                 array = array.storage
             if pa.types.is_boolean(target) and pa.types.is_integer(array.type):
                 _require_bits(array)
+            if pa.types.is_floating(target):
+                return as_floats(array, target)
             return pc.cast(array, target, safe=True)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise SourceError(

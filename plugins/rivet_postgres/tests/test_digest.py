@@ -50,8 +50,9 @@ def test_a_value_that_a_read_would_refuse_is_not_taken_for_null(source):
 def test_overrides(source):
     source.execute(
         "CREATE TABLE t (id int PRIMARY KEY, whole numeric, exact numeric, wide int, rough numeric(10,3), said date, flag int,"
-        " moment text);"
-        "INSERT INTO t VALUES (1, 12.00, 1.10, 7, 0.125, '2024-01-01', 1, '2024-01-01'), (2, 0, -5, 0, 2, NULL, 0, NULL)"
+        " moment text, single numeric, halved float8, counted int8);"
+        "INSERT INTO t VALUES (1, 12.00, 1.10, 7, 0.125, '2024-01-01', 1, '2024-01-01', 0.1, 0.1, 16777216),"
+        " (2, 0, -5, 0, 2, NULL, 0, NULL, 7038531e-26, 'NaN', -1)"
     )
     chosen = {
         "whole": "int64",
@@ -61,9 +62,12 @@ def test_overrides(source):
         "said": "text",
         "flag": "bool",
         "moment": "date",
+        "single": "float",
+        "halved": "float",
+        "counted": "float",
     }
     spec = source.spec("t", overrides=chosen)
-    names = ("id", "whole", "exact", "wide", "rough", "said", "flag", "moment")
+    names = ("id", "whole", "exact", "wide", "rough", "said", "flag", "moment", "single", "halved", "counted")
     assert agree(source, spec, names, left_out=("flag", "moment")) == 2
 
 

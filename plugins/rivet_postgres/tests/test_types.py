@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rivet_core.errors import SourceError
+from rivet_core.errors import ConfigError, SourceError
 from rivet_core.facts import Fidelity, Mode
 
 
@@ -333,6 +333,39 @@ def test_overrides_fail_loudly(source):
         with pytest.raises(SourceError, match=next(iter(bad))) as caught:
             source.full("t", overrides=bad)
         assert caught.value.error_class == "data"
+
+
+def test_overrides_to_floats_name_the_column_whose_value_does_not_fit(source):
+    source.execute("CREATE TABLE t (id int PRIMARY KEY, n numeric(40,3), b bigint, d float8, s text)")
+    source.execute("INSERT INTO t VALUES (1, 1.5, 1, 'NaN', '2.25'), (2, NULL, NULL, '-Infinity', 'Infinity')")
+    table = source.full("t", overrides={"n": "float", "b": "double", "d": "float", "s": "double"})
+    assert str(table.to_pylist()) == str(
+        [
+            {"id": 1, "n": 1.5, "b": 1.0, "d": float("nan"), "s": 2.25},
+            {"id": 2, "n": None, "b": None, "d": float("-inf"), "s": float("inf")},
+        ]
+    )
+    source.execute("INSERT INTO t VALUES (3, 1e36, 9007199254740993, 1e300, '1e-400')")
+    for name, wanted in (("b", "double"), ("d", "float"), ("s", "double"), ("s", "float")):
+        with pytest.raises(SourceError, match=rf"the column {name} .* does not fit"):
+            source.full("t", overrides={name: wanted})
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"), [("bigint", "timestamptz"), ("int", "date"), ("date", "int"), ("oid", "timestamp")]
+)
+def test_overrides_between_numbers_and_moments_are_refused_for_they_say_no_unit(source, column, wanted):
+    source.execute(f"CREATE TABLE t (id int PRIMARY KEY, c {column})")
+    with pytest.raises(ConfigError, match=r"columns\.c: .* does not say the unit"):
+        source.full("t", overrides={"c": wanted})
+
+
+def test_overridden_columns_may_be_null_where_the_policy_empties_them(source):
+    source.execute("CREATE TABLE t (d date NOT NULL, n numeric NOT NULL, i int NOT NULL)")
+    source.execute("INSERT INTO t VALUES ('infinity', 'NaN', 1)")
+    table = source.full("t", out_of_range="null_counted", overrides={"d": "date", "n": "decimal(5,2)", "i": "decimal(5,2)"})
+    assert [field.nullable for field in table.schema] == [True, True, False]
+    assert table.to_pylist() == [{"d": None, "n": None, "i": Decimal("1.00")}]
 
 
 def test_null_elements_stay_null_whatever_the_role_says_of_array_input(source, database):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rivet_core.errors import ConfigError, SourceError
 from rivet_core.facts import ColumnFacts, Fidelity, ReadSpec, TableFacts, TypeKind
-from rivet_core.sql.overrides import parse_override
+from rivet_core.sql.overrides import parse_override, refuse_units
 from rivet_mysql.types import AS_TEXT, Reading, declared_from_text, reading
 
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (\d+)\)\Z")
@@ -103,6 +103,7 @@ def _column(spec: ReadSpec, facts: ColumnFacts) -> Column:
     final = arrow_type(how.arrow)
     if asked is not None:
         wanted = parse_override(facts.name, asked)
+        refuse_units(facts.name, facts.source_type, how.kind, wanted)
         how = override(how, wanted, facts.name)
         final = wanted
     if how.fidelity is Fidelity.REFUSED:
@@ -124,6 +125,8 @@ def override(how: Reading, wanted: pa.DataType, column: str) -> Reading:
     if pa.types.is_decimal(wanted):
         if how.kind not in (TypeKind.INTEGER, TypeKind.DECIMAL, TypeKind.TEXT, TypeKind.FLOAT):
             raise ConfigError(f"columns.{column}: {how.arrow} cannot become {wanted}", hint="override a number or text column")
+        if how.arrow == "float":  # whose text is made here
+            return replace(how, fidelity=Fidelity.EXACT)
         return replace(how, wire="string", expression=AS_TEXT, rows_expression=None, fidelity=Fidelity.EXACT)
     textual = pa.types.is_string(wanted) or isinstance(wanted, pa.BaseExtensionType)
     if textual and how.geometry:
@@ -131,6 +134,8 @@ def override(how: Reading, wanted: pa.DataType, column: str) -> Reading:
         return replace(how, wire="string", expression=as_text, geometry=False, fidelity=Fidelity.TEXT)
     if textual and how.kind is TypeKind.BYTES:
         return replace(how, wire="binary")
+    if textual and how.arrow == "float":
+        return replace(how, fidelity=Fidelity.TEXT)
     if textual:
         return replace(how, wire="string", expression=AS_TEXT, rows_expression=None, zero="", fidelity=Fidelity.TEXT)
     if pa.types.is_binary(wanted) and how.fidelity is Fidelity.REFUSED:

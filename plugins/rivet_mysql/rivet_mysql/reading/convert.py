@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rivet_core.errors import SourceError
+from rivet_core.sql.overrides import as_floats
 from rivet_mysql.reading.columns import Column
 
 
@@ -15,6 +16,9 @@ def finish(array: pa.Array, column: Column, export: str) -> pa.Array:
     """Return the array in the column's final type. Raises `SourceError` for a value that does not fit, naming the column."""
     final = column.final
     try:
+        if column.overridden and column.how.arrow == "float" and not _is_number(final):
+            # The server's text of a FLOAT has six digits; this one has as many as bring the same FLOAT back.
+            array = array.cast(pa.float32(), safe=False).cast(pa.string())
         if isinstance(final, pa.BaseExtensionType):
             return _extension(array, final)
         if array.type == final:
@@ -25,9 +29,11 @@ def finish(array: pa.Array, column: Column, export: str) -> pa.Array:
             return array.cast(pa.timestamp("us")).view(final)  # the session is in UTC: same moment, now said so
         if pa.types.is_floating(final) and pa.types.is_floating(array.type) and not column.overridden:
             return array.cast(final, safe=False)  # a FLOAT that travelled as a DOUBLE
+        if pa.types.is_floating(final):
+            return as_floats(array, final)
         result = array.cast(final)
-        if pa.types.is_floating(final) and not pa.types.is_floating(array.type):
-            _check_back(array, result)
+        if pa.types.is_date32(final) and pa.types.is_timestamp(array.type) and not result.cast(array.type).equals(array):
+            raise ValueError("a value has a time of day")
         return result
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, OverflowError) as error:
         raise SourceError(
@@ -40,7 +46,7 @@ def finish(array: pa.Array, column: Column, export: str) -> pa.Array:
 def _boolean(array: pa.Array) -> pa.Array:
     if pa.types.is_string(array.type):
         array = array.cast(pa.int64())
-    if len(array) and pc.any(pc.or_(pc.less(array, 0), pc.greater(array, 1))).as_py():
+    if pc.any(pc.and_(pc.not_equal(array, 0), pc.not_equal(array, 1))).as_py():
         raise ValueError("only 0 and 1 are booleans")
     return array.cast(pa.bool_())
 
@@ -55,9 +61,8 @@ def _extension(array: pa.Array, final: pa.BaseExtensionType) -> pa.Array:
     return pa.ExtensionArray.from_storage(final, array.cast(final.storage_type))
 
 
-def _check_back(array: pa.Array, result: pa.Array) -> None:
-    if pa.types.is_integer(array.type) and not result.cast(array.type).equals(array):
-        raise ValueError("a value has more digits than a float holds")
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
 
 def _short(error: BaseException) -> str:

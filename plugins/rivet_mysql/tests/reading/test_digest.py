@@ -42,11 +42,14 @@ def test_padding_of_numbers_is_not_part_of_them(session, mysql):
 
 
 def test_overrides(session, mysql):
-    mysql.execute("CREATE TABLE t (id int PRIMARY KEY, flag tinyint(1), wide int, said date, text_number varchar(9), raw blob)")
-    mysql.execute("INSERT INTO t VALUES (1, 1, 7, '2024-01-01', '1.50', 'é'), (2, 0, NULL, NULL, NULL, NULL)")
+    mysql.execute(
+        "CREATE TABLE t (id int PRIMARY KEY, flag tinyint(1), wide int, said date, text_number varchar(9), raw blob, f float)"
+    )
+    mysql.execute("INSERT INTO t VALUES (1, 1, 7, '2024-01-01', '1.50', 'é', 123456.789), (2, 0, NULL, NULL, NULL, NULL, 7)")
     chosen = {"flag": "bool", "wide": "decimal(12,2)", "said": "text", "text_number": "decimal(6,2)", "raw": "text"}
-    names = ("id", "flag", "wide", "said", "text_number", "raw")
-    assert agree(session, names, ("text_number", "raw"), table="t", overrides=chosen) == 2
+    names = ("id", "flag", "wide", "said", "text_number", "raw", "f")
+    for wanted in ("text", "decimal(12,4)"):
+        assert agree(session, names, ("text_number", "raw", "f"), table="t", overrides=chosen | {"f": wanted}) == 2
 
 
 def test_every_kind_of_unit(session, mysql):

@@ -226,6 +226,43 @@ def test_overrides_hold_values_to_their_type(mysql, read):
         read("t", overrides={"x": "int16"})
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "wanted"),
+    [
+        ("c double", "1e300", "float"),
+        ("c varchar(9)", "'1e400'", "double"),
+        ("c varchar(9)", "'1e-400'", "double"),
+        ("c float", "0.1", "bool"),
+        ("c datetime(3)", "'2024-01-31 00:00:00.001'", "date"),
+        ("c float", "123456.789", "decimal(8,1)"),
+    ],
+)
+def test_overrides_refuse_what_would_arrive_as_another_value(mysql, read, column, value, wanted):
+    mysql.execute(f"CREATE TABLE t(id int primary key, {column})")
+    mysql.execute(f"INSERT INTO t VALUES (1, {value})")
+    with pytest.raises(SourceError, match=r"column c: .* cannot become"):
+        read("t", overrides={"c": wanted})
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [("bigint", "timestamp"), ("int", "date"), ("time", "timestamp"), ("date", "int"), ("datetime", "bigint")],
+)
+def test_overrides_between_numbers_and_moments_are_refused_for_they_say_no_unit(mysql, read, column, wanted):
+    mysql.execute(f"CREATE TABLE t(id int primary key, c {column})")
+    with pytest.raises(ConfigError, match=r"columns\.c: .* does not say the unit"):
+        read("t", overrides={"c": wanted})
+
+
+def test_overrides_of_floats_keep_all_their_digits(mysql, read):
+    """The server's own text of a FLOAT has six."""
+    mysql.execute("CREATE TABLE t(id int primary key, f float, g float)")
+    mysql.execute("INSERT INTO t VALUES (1, 123456.789, 16777217), (2, 0.1, -0.5), (3, NULL, NULL)")
+    got = read("t", overrides={"f": "text", "g": "decimal(10,1)"})
+    assert got.column("f") == ["123456.79", "0.1", None]
+    assert got.column("g") == [Decimal("16777216.0"), Decimal("-0.5"), None]
+
+
 def test_metadata_and_nullability_come_along(mysql, read):
     mysql.execute("CREATE TABLE t(id int unsigned primary key, c char(5) COMMENT 'a letter')")
     schema = read("t").schema
