@@ -108,6 +108,8 @@ class Partitioner:
             text = (column.storage if isinstance(column, pa.ExtensionArray) else column).cast(pa.string())
         encoded = pc.dictionary_encode(text)
         prefix = segment(name)
-        names: list[Any] = [f"{prefix}={segment(value)}" for value in encoded.dictionary.to_pylist()]
+        # The text that is the name of the NULL directory must not lie in it; readers decode the percent sign.
+        own = {NULL_PARTITION: f"%{ord(NULL_PARTITION[0]):02X}{NULL_PARTITION[1:]}"}
+        names: list[Any] = [f"{prefix}={own.get(value) or segment(value)}" for value in encoded.dictionary.to_pylist()]
         names = pa.array(names, pa.string())
         return pc.fill_null(pc.take(names, encoded.indices), f"{prefix}={NULL_PARTITION}")

@@ -34,6 +34,13 @@ def test_uuids_and_bytes_have_directories_of_their_own():
     assert directories("j") == [("j=1", 2), ("j=%22x%22", 1), (f"j={nothing}", 1)]
 
 
+def test_the_name_of_the_null_directory_as_a_value_lies_in_one_of_its_own():
+    batch = pa.record_batch({"t": ["__HIVE_DEFAULT_PARTITION__", None, "%5F"]})
+    spec = ExportSpec(name="e", source="s", table="t", partition_by=("t",))
+    found = [directory for directory, _ in Partitioner(spec, batch.schema).split(batch)]
+    assert found == ["t=%5F_HIVE_DEFAULT_PARTITION__", "t=__HIVE_DEFAULT_PARTITION__", "t=%255F"]
+
+
 def test_lists_are_refused_by_name():
     with pytest.raises(ConfigError, match="'l', whose values are lists"):
         directories("l")
