@@ -72,7 +72,7 @@ def check_stream(task: ExportTask, store: Store, units: tuple[Unit, ...]) -> Non
         else "is read in several units"
     )
     if len(units) > 1 or task.spec.partition_by or task.spec.max_file_size:
-        hint = "set null_cursor: skip or fail" if nulls else "use mode full without them, or write to a directory"
+        hint = "set null_cursor: skip" if nulls else "use mode full without them, or write to a directory"
         raise ConfigError(f"{task.name} {why}, and stdout takes one file", hint=hint, code="stdout_units")
 
 

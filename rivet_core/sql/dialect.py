@@ -63,6 +63,15 @@ class Dialect:
             return f"X'{checked_hex(value)}'"
         return self.string(value)
 
+    def outside_time(self, kind: TypeKind, policy: str) -> tuple[str, str] | None:
+        """Return SQL that tells moments from values of a time column that are none, and SQL of the latter; `{}` is the column.
+
+        Such a value marks no progress: a cursor passes it by as it does NULL. `policy` is `out_of_range`; `None` where a
+        column of this kind holds moments only, or where any other value ends the read.
+        """
+        del kind, policy
+        return None
+
     def compare(self, columns: Sequence[str], operator: str, literals: Sequence[str]) -> str:
         """Return the comparison of a row of columns with a row of literals; `operator` is one of `>`, `>=`, `<`, `<=`.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rivet_core.errors import ConfigError
-from rivet_core.facts import Mark, ReadSpec, TypeKind, Unit, UnitKind
+from rivet_core.facts import Mark, Mode, ReadSpec, TypeKind, Unit, UnitKind
 from rivet_core.sql.dialect import Dialect
 from rivet_core.sql.querytext import ALIAS
 
@@ -108,11 +108,17 @@ def where_unit(dialect: Dialect, *, spec: ReadSpec, unit: Unit, keys: KeyTypes) 
     if unit.kind is UnitKind.WHOLE:
         return []
     expressions = key_expressions(dialect, spec, unit)
+    cursor = unit.kind is UnitKind.CURSOR or (unit.kind is UnitKind.NULLS and spec.mode is Mode.INCREMENTAL)
+    outside = dialect.outside_time(keys.kinds[unit.columns[0]], spec.out_of_range or "") if cursor else None
     if unit.kind is UnitKind.NULLS:
-        return ["(" + " OR ".join(f"{expression} IS NULL" for expression in expressions) + ")"]
+        terms = [f"{expression} IS NULL" for expression in expressions]
+        terms += [outside[1].replace("{}", expressions[0])] if outside else []
+        return [f"({' OR '.join(terms)})"]
     conditions = []
     if unit.kind is UnitKind.CURSOR and not unit.lower:
         conditions.append(f"{expressions[0]} IS NOT NULL")
+    if outside:
+        conditions.append(outside[0].replace("{}", expressions[0]))
     for bound, operator in (
         (unit.lower, ">=" if unit.lower_inclusive else ">"),
         (unit.upper, "<=" if unit.upper_inclusive else "<"),

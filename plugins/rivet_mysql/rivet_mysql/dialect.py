@@ -32,6 +32,13 @@ class MysqlDialect(Dialect):
             return self.string(first if era else moment)
         return super().literal(kind, value, source_type)
 
+    def outside_time(self, kind: TypeKind, policy: str) -> tuple[str, str] | None:
+        """Zero dates lie before the first year. Partial ones of a year sort within it, and mark its progress."""
+        del policy
+        if kind is TypeKind.TIMESTAMPTZ:
+            return "{} > '0000-00-00 00:00:00'", "{} = '0000-00-00 00:00:00'"
+        return ("{} >= '0000-01-01'", "{} < '0000-01-01'") if kind in (TypeKind.DATE, TypeKind.TIMESTAMP) else None
+
 
 MYSQL = MysqlDialect(
     "mysql", quote_mark="`", row_values=False, line_comments=("-- ", "--\t", "--\n", "#"), backslash_escapes=True

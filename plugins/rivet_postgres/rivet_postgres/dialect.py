@@ -5,6 +5,9 @@ from __future__ import annotations
 from rivet_core.facts import TypeKind
 from rivet_core.sql.dialect import Dialect
 
+LAST_TIMESTAMP = "294247-01-01"
+"""From here on, microseconds from 1970 do not fit 64 bits."""
+
 
 class PostgresDialect(Dialect):
     """Literals carry their type, so that a comparison uses the column's own operators and index."""
@@ -21,6 +24,13 @@ class PostgresDialect(Dialect):
         if kind is TypeKind.INTEGER:
             value = Dialect.literal(self, kind, value)
         return f"{self.string(value)}::{source_type}" if source_type else self.string(value)
+
+    def outside_time(self, kind: TypeKind, policy: str) -> tuple[str, str] | None:
+        """Infinities, and what Arrow's microseconds do not reach. Under `fail` the first of them ends the read."""
+        if policy not in ("null_counted", "text") or kind not in (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ):
+            return None
+        end = "infinity" if kind is TypeKind.DATE else LAST_TIMESTAMP
+        return f"{{}} > '-infinity' AND {{}} < '{end}'", f"{{}} = '-infinity' OR {{}} >= '{end}'"
 
 
 POSTGRES = PostgresDialect("postgres", dollar_quotes=True)

@@ -232,7 +232,9 @@ class PostgresSession:
         """Return what counts the rows that `null_cursor: skip` leaves out, and its name; nothing where there can be none."""
         names = unit.columns[:2] if is_coalesce(spec, unit) else unit.columns[:1]
         columns = [relation.column(name) for name in names]
-        if spec.null_cursor != "skip" or not all(column is not None and column.nullable for column in columns):
+        nullable = all(column is not None and column.nullable for column in columns)
+        outside = POSTGRES.outside_time(keys.kinds[names[0]], spec.out_of_range or "")
+        if spec.null_cursor != "skip" or not (nullable or outside):
             return "", ""
         nulls = Unit(index=unit.index, kind=UnitKind.NULLS, columns=names)
         items = (SelectItem(name="rows", verbatim="count(*)"),)

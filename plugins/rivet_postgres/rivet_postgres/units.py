@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from rivet_core.errors import ConfigError
@@ -10,6 +11,7 @@ from rivet_core.facts import Mark, Mode, ReadSpec, TableFacts, TypeKind, Unit, U
 from rivet_core.sql.cursor_plan import cursor_units, plan_cursor
 from rivet_core.sql.windows import time_column, unix_edge, window_units
 from rivet_postgres.chunks import Keys, chunk_units
+from rivet_postgres.dialect import POSTGRES
 
 
 def plan_units(
@@ -26,7 +28,9 @@ def plan_units(
     if table.problem:
         raise ConfigError(f"{spec.export}: {table.problem}", hint=table.remedy)
     if spec.mode is Mode.INCREMENTAL:
-        return cursor_units(spec, plan_cursor(spec, table), committed)
+        plan = plan_cursor(spec, table)
+        outside = POSTGRES.outside_time(plan.kind, spec.out_of_range or "")
+        return cursor_units(spec, replace(plan, nullable=plan.nullable or outside is not None), committed)
     if spec.mode is Mode.TIME_WINDOW:
         return day_windows(spec, table, datetime.now(UTC))
     return chunk_units(spec, table, lambda column: keys(table, column), sample)

@@ -147,6 +147,31 @@ def test_null_cursors_by_policy(orders):
     assert caught.value.error_class == "data"
 
 
+@pytest.mark.parametrize("policy", ["null_counted", "text"])
+@pytest.mark.parametrize("column", ["date NOT NULL", "timestamp", "timestamptz NOT NULL"])
+def test_moments_outside_of_time_are_no_cursor(source, column, policy):
+    """One without an end sorts past every mark, and came again with each run; one without a beginning was never seen."""
+    source.execute(f"CREATE TABLE t (id int PRIMARY KEY, u {column})")
+    source.execute("INSERT INTO t VALUES (1, '2024-01-01'), (2, 'infinity'), (3, '2024-01-02'), (4, '-infinity')")
+    if "timestamp" in column:
+        source.execute("INSERT INTO t VALUES (5, '294250-01-01')")
+    outside = [2, 4, 5] if "timestamp" in column else [2, 4]
+    spec = source.spec("t", mode=Mode.INCREMENTAL, cursor=("u",), out_of_range=policy)
+    units = source.session.units(spec, ())
+    assert [unit.kind for unit in units] == [UnitKind.CURSOR, UnitKind.NULLS]
+    rows, stream = source.read_unit(spec, units[0])
+    assert ids(rows) == [1, 3]
+    nulls, counted = source.read_unit(spec, units[1])
+    assert ids(nulls) == outside
+    assert counted.counts == ({"u: null_counted": len(outside)} if policy == "null_counted" else {})
+    moved, _ = source.read_unit(spec, source.session.units(spec, stream.marks)[0])
+    assert moved.num_rows == 0
+    skip = source.spec("t", mode=Mode.INCREMENTAL, cursor=("u",), out_of_range=policy, null_cursor="skip")
+    (unit,) = source.session.units(skip, stream.marks)
+    _, stream = source.read_unit(skip, unit)
+    assert stream.counts == {"u: null cursor skipped": len(outside)}
+
+
 def test_coalesce_reads_by_the_first_that_is_set(source):
     source.execute("CREATE TABLE t (id int PRIMARY KEY, u timestamp, c timestamp NOT NULL)")
     source.execute("INSERT INTO t VALUES (1, NULL, '2024-01-01'), (2, '2024-01-05', '2024-01-01'), (3, NULL, '2024-01-03')")
@@ -201,8 +226,10 @@ def test_infinite_cursors_do_not_stop_the_cursor(orders):
     orders.execute("INSERT INTO t VALUES (50, 'infinity')")
     _, marks = orders.incremental("t", "u", out_of_range="null_counted")
     assert marks[0].value == "2024-01-01 00:00:10+00"
-    with pytest.raises(SourceError, match="behind which nothing sorts"):
-        orders.incremental("t", "u", out_of_range="text")
+    rows, as_text = orders.incremental("t", "u", out_of_range="text")
+    assert (rows["u"].to_pylist().count("infinity"), as_text) == (1, marks)
+    with pytest.raises(SourceError, match="infinite timestamp"):
+        orders.incremental("t", "u")
 
 
 @pytest.mark.parametrize(("type_", "value"), [("float8", "NaN"), ("float4", "Infinity"), ("numeric", "NaN")])

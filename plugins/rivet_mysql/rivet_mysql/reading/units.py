@@ -49,7 +49,8 @@ def cursor_plan(spec: ReadSpec, facts: TableFacts) -> CursorPlan:
                 " which sorts by the member's number and not by its text",
                 hint="use a number or time column",
             )
-    return plan_cursor(spec, facts)
+    plan = plan_cursor(spec, facts)
+    return replace(plan, nullable=plan.nullable or MYSQL.outside_time(plan.kind, spec.out_of_range or "") is not None)
 
 
 def _chunks(link: Link, spec: ReadSpec, facts: TableFacts) -> tuple[Unit, ...]:

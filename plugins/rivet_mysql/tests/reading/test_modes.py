@@ -103,6 +103,40 @@ def test_incremental_by_a_pair_loses_no_tie(mysql, read, index):
         read("t", mode=Mode.INCREMENTAL, cursor=("u",), committed=marks, null_cursor="fail")
 
 
+@pytest.mark.parametrize("column", ["date", "datetime(3)", "timestamp(3)"])
+@pytest.mark.parametrize("null", ["NOT NULL", "NULL"])
+@pytest.mark.parametrize("index", ["", ", KEY (u)"])
+def test_zero_dates_are_no_cursor(mysql, read, column, null, index):
+    """They sort before every mark: written later, no run past a cursor would ever meet them."""
+    mysql.execute(f"CREATE TABLE t(id int primary key, u {column} {null}{index})")
+    mysql.execute("SET sql_mode=''; INSERT INTO t VALUES (1, '2024-01-01'), (2, '0000-00-00'), (3, '2024-01-02')")
+    spec = {"mode": Mode.INCREMENTAL, "cursor": ("u",)}
+    first = read("t", **spec)
+    assert [table.column("id").to_pylist() for table in first.tables] == [[1, 3], [2]]
+    assert first.counts == {"u: zero date to null": 1}
+    mysql.execute("SET sql_mode=''; INSERT INTO t VALUES (4, '0000-00-00')")
+    second = read("t", committed=first.marks[0], **spec)
+    assert [table.column("id").to_pylist() for table in second.tables] == [[], [2, 4]]
+    skipped = read("t", committed=first.marks[0], null_cursor="skip", **spec)
+    assert (skipped.rows(), skipped.counts) == ([], {"u: null cursor skipped": 2})
+    with pytest.raises(SourceError, match="null_cursor is fail"):
+        read("t", committed=first.marks[0], null_cursor="fail", **spec)
+    with pytest.raises(SourceError, match="out_of_range is fail"):
+        read("t", committed=first.marks[0], out_of_range="fail", **spec)
+    kept = read("t", committed=first.marks[0], out_of_range="text", **spec)
+    assert [value[:10] for value in kept.column("u")] == ["0000-00-00"] * 2
+
+
+def test_dates_of_the_year_zero_are_cursors(mysql, read):
+    mysql.execute("CREATE TABLE t(id int primary key, u datetime NOT NULL)")
+    mysql.execute("SET sql_mode=''; INSERT INTO t VALUES (1, '0000-05-01'), (2, '0000-00-00'), (3, '0000-00-15')")
+    spec = {"mode": Mode.INCREMENTAL, "cursor": ("u",)}
+    first = read("t", **spec)
+    assert [table.column("id").to_pylist() for table in first.tables] == [[1], [2, 3]]
+    again = read("t", committed=first.marks[0], lookback_seconds=86400.0 * 400, **spec)
+    assert [table.column("id").to_pylist() for table in again.tables] == [[1], [2, 3]]
+
+
 def test_incremental_without_a_key_delivers_the_boundary_again(mysql, read):
     mysql.execute("CREATE TABLE t(u timestamp(3) NOT NULL, n int)")
     mysql.execute("SET time_zone='+00:00'; INSERT INTO t VALUES ('2024-01-01 00:00:00.5', 1), ('2024-01-01 00:00:01.250', 2)")
