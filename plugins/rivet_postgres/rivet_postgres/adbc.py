@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from rivet_core.errors import SourceError
 from rivet_core.facts import ReadSpec
 from rivet_postgres.columns import ColumnPlan
 from rivet_postgres.dialect import POSTGRES
@@ -62,7 +63,19 @@ class AdbcStatement:
         self._reader = AdbcRecordBatchReader._import_from_c(handle.address)
         for field, plan in zip(self._reader.schema, self._plans, strict=True):
             if field.name != plan.name or not field.type.equals(plan.arrives):
-                raise changed(plan, str(field.type))
+                raise self._no_types() or changed(plan, str(field.type))
+
+    def _no_types(self) -> SourceError | None:
+        """Return why ADBC knew none of the server's types: it asked for their names before anything could be set."""
+        self._reader.close()
+        settings = "SELECT 1 FROM pg_catalog.pg_settings WHERE name = 'quote_all_identifiers' AND reset_val = 'on'"
+        if self.row(settings) is None:
+            return None
+        return SourceError(
+            "ADBC knows no types of a server that quotes all identifiers (quote_all_identifiers is on)",
+            hint="ALTER ROLE ... SET quote_all_identifiers = off, or pip install rivet-pgcopy",
+            error_class="data",
+        )
 
     def next(self) -> pa.RecordBatch | None:
         """Return the next batch, `None` after the last."""

@@ -368,6 +368,22 @@ def test_overridden_columns_may_be_null_where_the_policy_empties_them(source):
     assert table.to_pylist() == [{"d": None, "n": None, "i": Decimal("1.00")}]
 
 
+def test_a_role_that_quotes_all_identifiers_is_read_or_named(source, database):
+    """ADBC looks for its types by their names, over a connection where nothing can be set before."""
+    source.execute(f"ALTER ROLE {database.user} SET quote_all_identifiers = on", admin=True)
+    try:
+        source.reopen()
+        source.execute("CREATE TABLE t(id int PRIMARY KEY, c text); INSERT INTO t VALUES (1, 'x')")
+        if source.engine == "adbc":
+            with pytest.raises(SourceError, match="quote_all_identifiers is on"):
+                source.full("t")
+        else:
+            assert source.full("t").to_pylist() == [{"id": 1, "c": "x"}]
+    finally:
+        source.execute(f"ALTER ROLE {database.user} RESET quote_all_identifiers", admin=True)
+        source.reopen()
+
+
 def test_null_elements_stay_null_whatever_the_role_says_of_array_input(source, database):
     """Arrays of such types are read through their text, and with array_nulls off NULL in it would be a word of four letters."""
     source.execute(f"ALTER ROLE {database.user} SET array_nulls = off", admin=True)
