@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rivet_core.facts import Fidelity, TypeKind
 
@@ -33,6 +33,11 @@ ZERO = "(MONTH({}) = 0 OR DAYOFMONTH({}) = 0)"
 NO_DAY = f"({ZERO} OR DAYOFMONTH({{}}) > 28 AND DAYOFMONTH({{}}) > COALESCE(DAYOFMONTH(LAST_DAY({{}})), 0))"
 """True also for days that their month does not have, which ALLOW_INVALID_DATES lets in."""
 
+COMPLETE = frozenset({"utf8", "utf8mb3", "utf8mb4", "ucs2", "utf16", "utf16le", "utf32", "latin1", "binary"})
+"""Character sets of which every text comes back from UTF-8 as it was. Others have bytes that become a question mark."""
+NO_LETTER = "CHAR_LENGTH(REPLACE({}, '?', '')) <> CHAR_LENGTH(REPLACE(CONVERT({} USING utf8mb4), '?', ''))"
+"""True for texts that have more question marks in UTF-8 than of their own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
@@ -51,7 +56,7 @@ class Reading:
 
     `expression` is the SQL that selects it (`{}` is the quoted column; empty means the column itself), `wire` the Arrow type
     that it has on arrival, `arrow` the one it becomes. `zero` is the SQL condition of values that are replaced by NULL,
-    `rows_expression` what the text protocol needs instead, `long` that a value may be many megabytes.
+    `lost` what they are, `rows_expression` what the text protocol needs instead, `long` that a value may be many megabytes.
     """
 
     kind: TypeKind
@@ -60,6 +65,7 @@ class Reading:
     expression: str = ""
     rows_expression: str | None = None
     zero: str = ""
+    lost: str = "zero date"
     long: bool = False
     fidelity: Fidelity = Fidelity.EXACT
     note: str = ""
@@ -94,6 +100,30 @@ def reading(declared: Declared, out_of_range: str = "null_counted") -> Reading:
         return Reading(kind=TypeKind.OTHER, arrow="binary", fidelity=Fidelity.REFUSED, note=note)
     return _others(declared) or Reading(
         kind=TypeKind.OTHER, arrow="string", expression=AS_TEXT, fidelity=Fidelity.TEXT, note="the server's text"
+    )
+
+
+def charset_of(collation: str) -> str:
+    """Return the character set that a collation belongs to, which its name begins with."""
+    return collation.partition("_")[0].lower()
+
+
+def may_lose(kind: TypeKind, collation: str) -> bool:
+    """Whether a text of this collation may have bytes that no letter of UTF-8 stands for."""
+    return kind in (TypeKind.TEXT, TypeKind.ENUM) and bool(collation) and charset_of(collation) not in COMPLETE
+
+
+def guarded(how: Reading, collation: str) -> Reading:
+    """Return how a text is read whose bytes may have no letter: such a value is replaced by NULL, not by question marks."""
+    if how.expression or not may_lose(how.kind, collation):
+        return how
+    note = f"{how.note}; " if how.note else ""
+    return replace(
+        how,
+        expression=f"IF({NO_LETTER}, NULL, {{}})",
+        zero=NO_LETTER,
+        lost="text without letters",
+        note=f"{note}bytes without a letter in {charset_of(collation)} are counted, or stop the export; `binary` keeps them",
     )
 
 

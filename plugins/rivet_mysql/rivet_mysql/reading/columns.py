@@ -12,7 +12,7 @@ import pyarrow as pa
 from rivet_core.errors import ConfigError, SourceError
 from rivet_core.facts import ColumnFacts, Fidelity, ReadSpec, TableFacts, TypeKind
 from rivet_core.sql.overrides import parse_override, refuse_units
-from rivet_mysql.types import AS_TEXT, Reading, declared_from_text, reading
+from rivet_mysql.types import AS_TEXT, Reading, declared_from_text, guarded, reading
 
 _DECIMAL = re.compile(r"decimal(128|256)\((\d+), (\d+)\)\Z")
 _LENGTH = re.compile(r"var(?:char|binary)\((\d+)\)", re.IGNORECASE)
@@ -99,6 +99,7 @@ def _column(spec: ReadSpec, facts: ColumnFacts) -> Column:
         )
     policy = spec.out_of_range if spec.out_of_range in ("fail", "text") else "null_counted"
     how = reading(declared_from_text(facts.source_type), policy)
+    how = guarded(how, facts.collation)
     asked = spec.overrides.get(facts.name)
     final = arrow_type(how.arrow)
     if asked is not None:
@@ -136,8 +137,12 @@ def override(how: Reading, wanted: pa.DataType, column: str) -> Reading:
         return replace(how, wire="binary")
     if textual and how.arrow == "float":
         return replace(how, fidelity=Fidelity.TEXT)
+    if textual and how.kind in (TypeKind.TEXT, TypeKind.ENUM):
+        return replace(how, fidelity=Fidelity.TEXT)
     if textual:
         return replace(how, wire="string", expression=AS_TEXT, rows_expression=None, zero="", fidelity=Fidelity.TEXT)
+    if pa.types.is_binary(wanted) and how.zero and how.kind in (TypeKind.TEXT, TypeKind.ENUM):
+        return replace(how, wire="binary", expression="CAST({} AS BINARY)", zero="", note="the bytes as they are stored")
     if pa.types.is_binary(wanted) and how.fidelity is Fidelity.REFUSED:
         return replace(how, wire="binary", expression="CAST({} AS BINARY)", fidelity=Fidelity.EXACT)
     return replace(how, wire=how.travels)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rivet_core.errors import SourceError
+from rivet_core.facts import TypeKind
 from rivet_core.sql.overrides import as_floats
 from rivet_mysql.reading.columns import Column
 
@@ -69,8 +70,14 @@ def _short(error: BaseException) -> str:
     return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
 
 
-def refuse_zero_dates(column: Column, export: str, found: int) -> SourceError:
-    """Return the error for zero dates under `out_of_range: fail`."""
+def refuse_lost(column: Column, export: str, found: int) -> SourceError:
+    """Return the error for zero dates under `out_of_range: fail`, and for texts that cannot leave as text."""
+    if column.how.kind in (TypeKind.TEXT, TypeKind.ENUM):
+        return SourceError(
+            f"{export}, column {column.name}: {found} texts of a {column.source_type} have bytes without a letter",
+            hint=f"override `columns.{column.name}` with `binary`, or set `out_of_range: null_counted`",
+            error_class="data",
+        )
     return SourceError(
         f"{export}, column {column.name}: {found} zero or partial dates in a {column.source_type}, and out_of_range is fail",
         hint="set `out_of_range: null_counted` (they become NULL and are counted) or `text` (they stay, as text)",

@@ -17,14 +17,12 @@ from rivet_core.sql.querytext import ALIAS, derived_table
 from rivet_core.sql.select import KeyTypes, key_expressions, where_unit
 from rivet_mysql.dialect import MYSQL
 from rivet_mysql.reading.columns import Column
+from rivet_mysql.types import charset_of, may_lose
 
 PAGED = frozenset(
     {TypeKind.INTEGER, TypeKind.DECIMAL, TypeKind.TEXT, TypeKind.BYTES, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ}
 )
 """Kinds whose order a literal can continue. FLOAT compares inexactly, ENUM, SET and BIT order by number but compare as text."""
-
-COMPLETE = frozenset({"utf8", "utf8mb3", "utf8mb4", "ucs2", "utf16", "utf16le", "utf32", "latin1"})
-"""Character sets of which every text comes back from UTF-8 as it was. Others have bytes that become a question mark."""
 
 _HIDDEN = "__rivet_{}"
 _FLAG_BITS = 60
@@ -59,11 +57,6 @@ class Position:
         if self.source_type.startswith("bit"):
             return f"CAST(CAST({self.expression} AS UNSIGNED) AS CHAR)"
         return f"CAST({self.expression} AS CHAR)"
-
-
-def charset_of(collation: str) -> str:
-    """Return the character set that a collation belongs to, which its name begins with."""
-    return collation.partition("_")[0].lower()
 
 
 def canonical(position: Position, value: str) -> Mark:
@@ -253,7 +246,7 @@ def cursor_positions(
 def _position(facts: TableFacts, name: str) -> Position:
     column = facts.column(name)
     assert column is not None  # noqa: S101 - the key of the same facts
-    lossy = column.kind is TypeKind.TEXT and column.collation and charset_of(column.collation) not in COMPLETE
+    lossy = column.kind is TypeKind.TEXT and may_lose(column.kind, column.collation)
     return Position(
         expression=_reference(name),
         name=name,

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 
 from rivet_core.api import PageGate
 from rivet_core.errors import SourceError
-from rivet_core.facts import Mark, ReadSpec
+from rivet_core.facts import Mark, ReadSpec, TypeKind
 from rivet_core.sql.endpoint import Endpoint
 from rivet_mysql.connection import Link, number
 from rivet_mysql.pool import Pool
 from rivet_mysql.reading.columnar import read_columnar
 from rivet_mysql.reading.columns import Column, schema_of
-from rivet_mysql.reading.convert import finish, refuse_zero_dates
+from rivet_mysql.reading.convert import finish, refuse_lost
 from rivet_mysql.reading.pages import Pacer
 from rivet_mysql.reading.rows import read_rows
 from rivet_mysql.reading.statement import Selection, Statements, canonical
@@ -262,9 +262,10 @@ class MysqlStream:
     def _zeros(self, column: Column, found: int) -> None:
         if not found:
             return
-        if self.task.spec.out_of_range == "fail":
-            raise refuse_zero_dates(column, self.task.spec.export, found)
-        key = f"{column.name}: zero date to null"
+        policy = self.task.spec.out_of_range
+        if policy == "fail" or (policy == "text" and column.how.kind in (TypeKind.TEXT, TypeKind.ENUM)):
+            raise refuse_lost(column, self.task.spec.export, found)
+        key = f"{column.name}: {column.how.lost} to null"
         self._counts[key] = self._counts.get(key, 0) + found
 
     def _check_srid(self, values: pa.Array, column: Column) -> None:

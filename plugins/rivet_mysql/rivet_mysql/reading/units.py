@@ -19,7 +19,8 @@ from rivet_core.sql.windows import check_days, day_cuts, time_column, unix_edge,
 from rivet_mysql.connection import Link, number, text
 from rivet_mysql.dialect import MYSQL
 from rivet_mysql.reading.sampling import Explorer
-from rivet_mysql.reading.statement import charset_of, page_positions
+from rivet_mysql.reading.statement import page_positions
+from rivet_mysql.types import charset_of
 
 TIMES = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ})
 

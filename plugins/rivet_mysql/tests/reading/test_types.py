@@ -263,6 +263,35 @@ def test_overrides_of_floats_keep_all_their_digits(mysql, read):
     assert got.column("g") == [Decimal("16777216.0"), Decimal("-0.5"), None]
 
 
+@pytest.mark.parametrize(
+    ("charset", "good", "bad"),
+    [
+        ("ascii", "613F", "61E9"),
+        ("cp1251", "CFF03F", "98"),
+        ("greek", "C13F", "D23F"),
+        ("cp932", "82A03FFA54", "FCFC"),  # FA54 has a letter that goes back to other bytes
+        ("gbk", "C4E33F", "FEFE"),
+    ],
+)
+def test_bytes_without_a_letter_are_no_question_marks(mysql, read, charset, good, bad):
+    mysql.execute(f"CREATE TABLE t(id int PRIMARY KEY, c varchar(9) NOT NULL, l longtext) CHARACTER SET {charset}")
+    a, b = f"_{charset} X'{good}'", f"_{charset} X'{bad}'"
+    mysql.execute(f"SET sql_mode=''; INSERT INTO t VALUES (0, {a}, {b}), (1, {b}, NULL), (2, {a}, {a})")
+    good, bad = bytes.fromhex(good), bytes.fromhex(bad)
+    stored = mysql.execute("SELECT HEX(c) FROM t ORDER BY id")
+    assert [value for (value,) in stored] == [value.hex().upper() for value in (good, bad, good)]
+    letters = mysql.execute("SELECT CONVERT(c USING utf8mb4) FROM t WHERE id = 0")[0][0]
+    got = read("t", out_of_range="null_counted")
+    assert got.rows() == [(0, letters, None), (1, None, None), (2, letters, letters)]
+    assert got.counts == {"c: text without letters to null": 1, "l: text without letters to null": 1}
+    for policy in ("fail", "text"):
+        with pytest.raises(SourceError, match="have bytes without a letter"):
+            read("t", out_of_range=policy)
+    kept = read("t", overrides={"c": "binary", "l": "binary"})
+    assert kept.rows() == [(0, good, bad), (1, bad, None), (2, good, good)]
+    assert read("t", overrides={"c": "text"}).column("c") == [letters, None, letters]
+
+
 def test_metadata_and_nullability_come_along(mysql, read):
     mysql.execute("CREATE TABLE t(id int unsigned primary key, c char(5) COMMENT 'a letter')")
     schema = read("t").schema
