@@ -39,6 +39,12 @@ class AddedColumns:
             )
         added = [field for field, on in ((EXPORTED_AT, self._at), (ROW_HASH, bool(self._hashed))) if on]
         self.schema = schema
+        taken = next((field.name for field in added if field.name in schema.names), None)
+        if taken:
+            raise ConfigError(
+                f"{spec.name}: meta_columns adds {taken}, and the source has a column of that name",
+                hint="leave it out under `columns`, or rename it in a `query`",
+            )
         for field in added:
             self.schema = self.schema.append(field)
 

@@ -121,7 +121,7 @@ def compression(spec: ExportSpec) -> tuple[str, int | None]:
     codec, level = spec.compression, spec.compression_level
     if spec.compression_profile in profiles and level is None and codec == "zstd":
         codec, level = profiles[spec.compression_profile]
-    return codec, level if codec in ("zstd", "gzip") else None
+    return codec, level if codec in ("zstd", "gzip", "lz4") else None
 
 
 def _plain(kind: pa.DataType) -> bool:

@@ -161,10 +161,7 @@ class Encoder:
         """Take rows in."""
         for partition, rows in self._partitioner.split(batch):
             for piece in self._pieces(rows):
-                part = self._open.get(partition) or self._start(partition)
-                part.hold(piece)
-                if part.held_bytes >= self._group_bytes or (self._group_rows and part.held_rows >= self._group_rows):
-                    self._flush(part)
+                self._hold(partition, piece)
             self._bound()
 
     def finish(self) -> tuple[PartRecord, ...]:
@@ -183,6 +180,16 @@ class Encoder:
         for part in self._open.values():
             part.file.abandon()
         self._open.clear()
+
+    def _hold(self, partition: str, piece: pa.RecordBatch) -> None:
+        """Hold rows back until they are a row group: never more rows than asked for, and few bytes more."""
+        while piece.num_rows:
+            part = self._open.get(partition) or self._start(partition)
+            room = self._group_rows - part.held_rows if self._group_rows else piece.num_rows
+            part.hold(piece.slice(0, room))
+            piece = piece.slice(room)
+            if part.held_bytes >= self._group_bytes or part.held_rows == self._group_rows:
+                self._flush(part)
 
     def _bound(self) -> None:
         held = sum(part.held_bytes for part in self._open.values())

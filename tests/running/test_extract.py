@@ -240,6 +240,12 @@ def test_partitions_tokens_and_added_columns(shop):
     assert (shop.root / "lake" / "orders" / "_rivet" / "current.json").exists()
 
 
+def test_added_columns_of_a_name_that_the_source_has_are_refused(shop):
+    shop.config({"name": "orders", "query": "SELECT 1 AS _rivet_row_hash", "meta_columns": {"row_hash": True}})
+    failed = shop.apply().exports[0]
+    assert "_rivet_row_hash, and the source has a column of that name" in failed.error["message"]
+
+
 def test_max_file_size_splits_parts(shop):
     shop.fill("customers", [(i, f"{i * 7919 % 1000003:032x}") for i in range(101, 60001)])
     shop.config({"name": "customers", "table": "customers", "max_file_size": "1MB", "compression": "none"})

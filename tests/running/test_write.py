@@ -132,6 +132,14 @@ def test_row_groups(store, tmp_path):
     assert [footer.row_group(i).num_rows for i in range(footer.num_row_groups)] == [3000, 3000, 3000, 1000]
 
 
+def test_row_groups_of_a_number_of_rows_whatever_the_batches(store, tmp_path):
+    """A group was what was held when a batch came, and up to twice what was asked for."""
+    batches = [pa.record_batch({"i": pa.array(range(rows))}) for rows in (700, 700, 1, 1200)]
+    write(store, spec(parquet={"row_group_strategy": "fixed_rows", "row_group_rows": 500}), *batches)
+    footer = pq.ParquetFile(tmp_path / "part-000.parquet").metadata
+    assert [footer.row_group(i).num_rows for i in range(footer.num_row_groups)] == [500] * 5 + [101]
+
+
 def test_field_metadata_is_kept(store, tmp_path):
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False, metadata={"source_type": "bigint", "comment": "ключ"})])
     write(store, spec(), pa.record_batch([pa.array([1])], schema=schema))
@@ -153,6 +161,7 @@ def test_encodings():
         ({"compression_profile": "fast"}, ("snappy", None)),
         ({"compression_profile": "compact"}, ("zstd", 9)),
         ({"compression": "gzip", "compression_level": 5, "compression_profile": "fast"}, ("gzip", 5)),
+        ({"compression": "lz4", "compression_level": 12}, ("lz4", 12)),
         ({"compression": "none"}, ("none", None)),
     ],
 )

@@ -149,4 +149,4 @@ def test_a_lookback_from_a_date_that_no_calendar_has(mysql, read, zero):
     keys = {"mode": Mode.INCREMENTAL, "cursor": ("d",), "lookback_seconds": 86400.0}
     first = read("t", **keys)
     mysql.execute("INSERT INTO t VALUES (2, '2024-01-02')")
-    assert read("t", committed=first.marks[0], **keys).column("id") == [1, 2]
+    assert sorted(read("t", committed=first.marks[0] or (), **keys).column("id")) == [1, 2]
