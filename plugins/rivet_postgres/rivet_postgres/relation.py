@@ -12,7 +12,7 @@ from rivet_core.facts import ReadSpec, TypeKind, Unit, UnitKind
 from rivet_core.sql.cursor_plan import ORDERED
 from rivet_core.sql.querytext import ALIAS, derived_table
 from rivet_core.sql.select import KeyTypes, SelectItem, is_coalesce, key_expressions
-from rivet_postgres.catalog.columns import raw_column
+from rivet_postgres.catalog.columns import NO_COLUMNS, SELECT_SOMETHING, raw_column
 from rivet_postgres.catalog.queries import DESCRIBE
 from rivet_postgres.catalog.query import describe_query
 from rivet_postgres.catalog.transaction import Catalog
@@ -73,7 +73,7 @@ def describe_tables(catalog: Catalog, types: TypeCatalog, texts: Sequence[str]) 
     names = [parse_name(text) for text in texts]
     with catalog.transaction():
         rows = catalog.fetch(DESCRIBE, {"schemas": [n.schema for n in names], "names": [n.relation for n in names]})
-        catalog.learn_types(types, [row.atttypid for row in rows])
+        catalog.learn_types(types, [row.atttypid for row in rows if row.attnum is not None])
     grouped = groupby(rows, key=lambda row: int(row.place))
     return {texts[place - 1]: _table(list(columns)) for place, columns in grouped}
 
@@ -89,7 +89,7 @@ def no_such_table(spec: ReadSpec, name: str) -> SourceError:
 
 
 def _table(rows: Sequence[Any]) -> Relation:
-    first = rows[0]
+    first, rows = rows[0], [row for row in rows if row.attnum is not None]
     table = TableName(first.nspname, first.relname)
     # Inheriting tables are exported on their own; a hypertable's chunks are nothing but its rows.
     only = "ONLY " if first.relkind == "r" and not first.hypertable else ""
@@ -143,6 +143,8 @@ def select_columns(
     wanted = [known_column(relation, spec, name) for name in spec.columns] if spec.columns else list(relation.columns)
     for name in spec.overrides:
         known_column(relation, spec, name)
+    if not wanted:
+        raise ConfigError(f"{spec.export}: {relation.label} {NO_COLUMNS}", hint=SELECT_SOMETHING)
     plans = [
         plan_column(c, types, out_of_range=spec.out_of_range or "fail", override=spec.overrides.get(c.name), binary=binary)
         for c in wanted

@@ -368,6 +368,20 @@ def test_overridden_columns_may_be_null_where_the_policy_empties_them(source):
     assert table.to_pylist() == [{"d": None, "n": None, "i": Decimal("1.00")}]
 
 
+def test_rows_without_columns_are_refused_by_name(source):
+    """No file keeps them: the query's were gone without a word, and the table was said to be missing."""
+    source.execute("CREATE TABLE bare (); INSERT INTO bare DEFAULT VALUES; CREATE TABLE other (id int)")
+    query = "SELECT FROM generate_series(1, 3)"
+    facts = source.facts("bare", "other")
+    assert "has no columns" in facts["bare"].problem
+    assert not facts["other"].problem
+    assert "has no columns" in source.facts("q", query=query)["q"].problem
+    for keys in ({"table": "bare"}, {"query": query}):
+        with pytest.raises(ConfigError, match="has no columns"):
+            source.full(**keys)
+    assert source.full("other").num_rows == 0
+
+
 def test_a_role_that_quotes_all_identifiers_is_read_or_named(source, database):
     """ADBC looks for its types by their names, over a connection where nothing can be set before."""
     source.execute(f"ALTER ROLE {database.user} SET quote_all_identifiers = on", admin=True)

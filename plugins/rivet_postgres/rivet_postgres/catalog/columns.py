@@ -12,6 +12,9 @@ from rivet_core.facts import ColumnFacts, Fidelity, IndexFacts, TypeKind
 from rivet_postgres.columns import RawColumn, plan_column
 from rivet_postgres.types import TypeCatalog
 
+NO_COLUMNS = "has no columns, and a file keeps no rows without"
+SELECT_SOMETHING = "select something, such as `1 AS row`, in a `query`"
+
 
 def raw_column(row: Any, *, nullable: bool | None = None) -> RawColumn:
     """Return what reading needs of a column."""

@@ -190,10 +190,11 @@ CROSS JOIN LATERAL (
   ORDER BY array_position(current_schemas(false), s.nspname) LIMIT 1) AS found
 JOIN pg_catalog.pg_class c ON c.oid = found.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 LEFT JOIN pg_catalog.pg_description e
   ON e.objoid = c.oid AND e.classoid = 'pg_catalog.pg_class'::regclass AND e.objsubid = a.attnum
 ORDER BY w.place, a.attnum"""
+"""A table without columns has one row, with NULL for the column."""
 
 BOUNDS = """
 SELECT DISTINCT ON (s.schemaname, s.tablename, s.attname) s.schemaname, s.tablename, s.attname,

@@ -9,9 +9,10 @@ from typing import Any
 
 from psycopg.errors import QueryCanceled
 
+from rivet_core.errors import ConfigError
 from rivet_core.facts import Basis, ColumnFacts, Evidence, InspectItem, RelationKind, TableFacts
 from rivet_core.sql.querytext import derived_table
-from rivet_postgres.catalog.columns import arrow_text
+from rivet_postgres.catalog.columns import NO_COLUMNS, SELECT_SOMETHING, arrow_text
 from rivet_postgres.catalog.queries import PAGES
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.columns import RawColumn, plan_column
@@ -53,6 +54,8 @@ def query_facts(catalog: Catalog, types: TypeCatalog, item: InspectItem, query: 
     source = derived_table(POSTGRES, query)
     with catalog.transaction(statement_ms=EXPLAIN_TIMEOUT_MS):
         columns = tuple(_facts(column, types) for column in describe_query(catalog, types, query))
+        if not columns:
+            raise ConfigError(f"the query of {item.name} {NO_COLUMNS}", hint=SELECT_SOMETHING)
         facts = TableFacts(name=item.name, kind=RelationKind.QUERY, columns=columns)
         try:
             return _estimated(catalog, facts, item.columns, source, source, "query")

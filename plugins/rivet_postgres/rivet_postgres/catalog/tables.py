@@ -10,7 +10,7 @@ from typing import Any
 
 from rivet_core.facts import ColumnFacts, RelationKind, Role, ServerFacts, TableFacts
 from rivet_core.sql.lookalikes import describe, lookalikes
-from rivet_postgres.catalog.columns import column_facts, index_facts, row_width
+from rivet_postgres.catalog.columns import NO_COLUMNS, SELECT_SOMETHING, column_facts, index_facts, row_width
 from rivet_postgres.catalog.relations import KINDS, Size, add_sizes, byte_evidence, differs, row_evidence, size_of
 from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.names import written
@@ -133,6 +133,8 @@ def _rights(snapshot: Snapshot, row: Any, columns: Sequence[ColumnFacts]) -> tup
         return f"the role {snapshot.user} may not use the schema {row.nspname}", grant + rest
     if not row.readable and not row.some_columns:
         return f"the role {snapshot.user} may not read {row.nspname}.{row.relname}", f"GRANT SELECT ON {table} TO {role}"
+    if not columns:
+        return f"{row.nspname}.{row.relname} {NO_COLUMNS}", SELECT_SOMETHING
     return "", ""
 
 
