@@ -83,3 +83,12 @@ def refuse_lost(column: Column, export: str, found: int) -> SourceError:
         hint="set `out_of_range: null_counted` (they become NULL and are counted) or `text` (they stay, as text)",
         error_class="data",
     )
+
+
+def refuse_mark(name: str, export: str) -> SourceError:
+    """Return the error for a cursor at a text that cannot leave as text: where its question marks sort, it does not."""
+    return SourceError(
+        f"{export}: the cursor {name} reached a text with bytes without a letter, which no later run could go on from",
+        hint="leave such rows out with a `query`, or choose another cursor column",
+        error_class="data",
+    )

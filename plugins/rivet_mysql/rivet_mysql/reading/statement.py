@@ -17,7 +17,7 @@ from rivet_core.sql.querytext import ALIAS, derived_table
 from rivet_core.sql.select import KeyTypes, key_expressions, where_unit
 from rivet_mysql.dialect import MYSQL
 from rivet_mysql.reading.columns import Column
-from rivet_mysql.types import charset_of, may_lose
+from rivet_mysql.types import NO_LETTER, charset_of, may_lose
 
 PAGED = frozenset(
     {TypeKind.INTEGER, TypeKind.DECIMAL, TypeKind.TEXT, TypeKind.BYTES, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ}
@@ -33,6 +33,7 @@ class Position:
     """One part of a key: its SQL, the name and type that its mark has, and its kind.
 
     `collation` is set where its text may not survive the way to UTF-8: then its mark holds the bytes it is stored as.
+    `lossy` says the same of a cursor, whose mark is kept as text: it has none at a text that does not survive.
     """
 
     expression: str
@@ -40,6 +41,7 @@ class Position:
     source_type: str
     kind: TypeKind
     collation: str = ""
+    lossy: bool = False
 
     def literal(self, value: str) -> str:
         """Return the literal of a mark's value."""
@@ -56,6 +58,8 @@ class Position:
             return f"CAST(({self.expression} * 1e0) AS CHAR)"
         if self.source_type.startswith("bit"):
             return f"CAST(CAST({self.expression} AS UNSIGNED) AS CHAR)"
+        if self.lossy:
+            return f"IF({NO_LETTER.replace('{}', self.expression)}, NULL, CAST({self.expression} AS CHAR))"
         return f"CAST({self.expression} AS CHAR)"
 
 
@@ -233,9 +237,16 @@ def cursor_positions(
 ) -> tuple[tuple[Position, ...], bool]:
     """Return the positions of a cursor unit, and whether it can be read in pages: an index gives the order, nothing ties."""
     expressions = key_expressions(MYSQL, spec, unit)
+    lossy = {column.name for column in facts.columns if may_lose(column.kind, column.collation)}
     kinds = [kind, *((facts.column(name) or facts.columns[0]).kind for name, _ in named[1:])]
     positions = tuple(
-        Position(expression=expression, name=name, source_type=source_type, kind=one)
+        Position(
+            expression=expression,
+            name=name,
+            source_type=source_type,
+            kind=one,
+            lossy=not lossy.isdisjoint(unit.columns[:2] if expression != _reference(name) else (name,)),
+        )
         for expression, (name, source_type), one in zip(expressions, named, kinds, strict=True)
     )
     plain = all(position.expression == _reference(position.name) for position in positions)

@@ -19,7 +19,7 @@ from rivet_mysql.connection import Link, number
 from rivet_mysql.pool import Pool
 from rivet_mysql.reading.columnar import read_columnar
 from rivet_mysql.reading.columns import Column, schema_of
-from rivet_mysql.reading.convert import finish, refuse_lost
+from rivet_mysql.reading.convert import finish, refuse_lost, refuse_mark
 from rivet_mysql.reading.pages import Pacer
 from rivet_mysql.reading.rows import read_rows
 from rivet_mysql.reading.statement import Selection, Statements, canonical
@@ -245,6 +245,9 @@ class MysqlStream:
             row = batch.num_rows - 1
             values = [batch.column(place)[row].as_py() for place in selection.key]
             positions = self.task.statements.positions
+            for position, value in zip(positions, values, strict=True):
+                if value is None and position.lossy:
+                    raise refuse_mark(position.name, self.task.spec.export)
             self._last = tuple(canonical(position, str(value)) for position, value in zip(positions, values, strict=True))
         arrays = [finish(batch.column(place), column, self.task.spec.export) for place, column in enumerate(self.task.columns)]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)

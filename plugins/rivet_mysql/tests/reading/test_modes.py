@@ -127,6 +127,18 @@ def test_zero_dates_are_no_cursor(mysql, read, column, null, index):
     assert [value[:10] for value in kept.column("u")] == ["0000-00-00"] * 2
 
 
+def test_a_text_cursor_is_not_left_at_bytes_without_a_letter(mysql, read):
+    """Its mark would be question marks, which sort elsewhere: rows between the two would be missed."""
+    mysql.execute("CREATE TABLE t(c varchar(9) CHARACTER SET ascii PRIMARY KEY, n int)")
+    mysql.execute("SET sql_mode=''; INSERT INTO t VALUES ('a?', 1), (_ascii X'62E9', 2), ('c?', 3)")
+    spec = {"mode": Mode.INCREMENTAL, "cursor": ("c",), "allow_text_cursor": True}
+    first = read("t", **spec)
+    assert (first.column("c"), first.marks[0][0].value) == (["a?", None, "c?"], "c?")
+    mysql.execute("SET sql_mode=''; INSERT INTO t VALUES (_ascii X'64E9', 4)")
+    with pytest.raises(SourceError, match="the cursor c reached a text with bytes without a letter"):
+        read("t", committed=first.marks[0], **spec)
+
+
 def test_dates_of_the_year_zero_are_cursors(mysql, read):
     mysql.execute("CREATE TABLE t(id int primary key, u datetime NOT NULL)")
     mysql.execute("SET sql_mode=''; INSERT INTO t VALUES (1, '0000-05-01'), (2, '0000-00-00'), (3, '0000-00-15')")
