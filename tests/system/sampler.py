@@ -13,13 +13,15 @@ LASTING = 6
 
 
 class Sampler:
-    """Counts the sessions of a role over and over; `peak` is the most ever seen in `LASTING` samples one after the other.
+    """Counts the sessions of a role over and over; `peak` is the most ever seen in `LASTING` samples one after the other,
+    `highest` in a single one.
 
     A server shows a session that the client has closed until its process has ended, which takes a moment on a busy machine.
     """
 
     def __init__(self, postgres: PostgresDatabase, role: str) -> None:
         self.peak = 0
+        self.highest = 0
         self.samples = 0
         self._last: deque[int] = deque(maxlen=LASTING)
         self._postgres = postgres
@@ -33,6 +35,7 @@ class Sampler:
                 found = connection.execute(query, [self._role]).fetchone()
                 assert found is not None
                 self._last.append(found[0])
+                self.highest = max(self.highest, found[0])
                 self.samples += 1
                 if len(self._last) == LASTING:
                     self.peak = max(self.peak, min(self._last))

@@ -78,7 +78,8 @@ def test_m08_eight_chunked_exports_end_with_few_connections(
     with Sampler.watching(postgres, f"capped_{postgres.name}") as seen:
         done = rivet.run("apply", "plan.json", "--json", "--stall-after", "0.5").assert_done()
     assert rows_of(done.json()) == {f"t{number}": 2500 for number in range(8)}
-    assert 1 <= seen.peak <= cap
+    assert seen.peak <= cap
+    assert seen.highest >= 1, "nobody looked while it read"
     assert "stalled" not in done.stderr
 
 

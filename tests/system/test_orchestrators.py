@@ -43,7 +43,8 @@ def test_tasks_started_at_once_keep_the_capacity_of_their_group(shop: Campaign, 
         for process in processes:
             output, errors = process.communicate(timeout=120)
             assert process.returncode == 0, output + errors
-    assert 1 <= sampler.peak <= 2
+    assert sampler.peak <= 2
+    assert sampler.highest >= 1, "nobody looked while they read"
     shop.project.run(*tasks["late"]["command"][1:]).assert_done()
     assert {name: dataset(shop, name).num_rows for name in tasks} == {"late": 1, **{f"t{number}": 20 for number in range(5)}}
     again = shop.project.run(*tasks["t0"]["command"][1:]).assert_done().json()
