@@ -149,7 +149,7 @@ def assemble(
     records = {name: registry.policies[name].record for name in (barriers, POOL, policy)}
     runs = {name: simulate(jobs, capacities, record) for name, record in records.items()}
     # One wave has no barrier, so nothing to price.
-    bounds = price_bounds(jobs, capacities, records[barriers], records[POOL]) if waves.asked > 1 else None
+    bounds = price_bounds(jobs, capacities, records[barriers], records[POOL]) if len(waves.members()) > 1 else None
     suspects = find_suspects(
         {item.name: own_runs(item.facts.history, item.facts.fingerprint) for item in judged},
         {item.name: item.facts.spec.depends_on for item in judged},

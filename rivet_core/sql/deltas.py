@@ -15,7 +15,6 @@ LARGE_BYTES = 8 << 20
 """A smaller table is read in a second, whatever part of it."""
 MOST_ASKED = 500
 """How often one session asks; further exports are costed by their whole table."""
-TIMEOUT_MS = 2000
 _STORED = (RelationKind.TABLE, RelationKind.PARTITIONED)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rivet_core.errors import ConfigError
-from rivet_core.facts import Mark, Mode, ReadSpec, TypeKind, Unit, UnitKind
+from rivet_core.facts import ColumnFacts, Mark, Mode, ReadSpec, TypeKind, Unit, UnitKind
 from rivet_core.sql.dialect import Dialect
 from rivet_core.sql.querytext import ALIAS
 
@@ -41,6 +41,11 @@ class KeyTypes:
 
     kinds: Mapping[str, TypeKind]
     types: Mapping[str, str]
+
+    @classmethod
+    def of(cls, columns: Sequence[ColumnFacts]) -> KeyTypes:
+        """Return those of all columns of a table."""
+        return cls(kinds={one.name: one.kind for one in columns}, types={one.name: one.source_type for one in columns})
 
 
 def select_unit(

@@ -27,7 +27,7 @@ from rivet_core.facts import (
 from rivet_core.sql.deltas import DeltaQuestions, with_rows
 from rivet_core.sql.endpoint import Endpoint
 from rivet_core.sql.querytext import ALIAS, derived_table
-from rivet_core.sql.select import is_coalesce, where_unit
+from rivet_core.sql.select import KeyTypes, is_coalesce, where_unit
 from rivet_mysql.catalog.estimate import expected_delta
 from rivet_mysql.catalog.inspect import inspect, look_up
 from rivet_mysql.catalog.query import describe_query, query_columns
@@ -39,7 +39,7 @@ from rivet_mysql.pool import Pool
 from rivet_mysql.reading.columnar import can_connect
 from rivet_mysql.reading.columns import Column, chosen_columns
 from rivet_mysql.reading.digest import unit_digest
-from rivet_mysql.reading.statement import Statements, column_types, cursor_positions, page_positions
+from rivet_mysql.reading.statement import Statements, cursor_positions, page_positions
 from rivet_mysql.reading.stream import MysqlStream, Task
 from rivet_mysql.reading.units import cursor_plan, units_of
 
@@ -238,7 +238,7 @@ class MysqlSession:
 
 def _skipped(link: Link, spec: ReadSpec, unit: Unit, facts: TableFacts, name: str) -> dict[str, int]:
     nulls = Unit(index=unit.index, kind=UnitKind.NULLS, columns=unit.columns[: 2 if is_coalesce(spec, unit) else 1])
-    without = " AND ".join(where_unit(MYSQL, spec=spec, unit=nulls, keys=column_types(facts)))
+    without = " AND ".join(where_unit(MYSQL, spec=spec, unit=nulls, keys=KeyTypes.of(facts.columns)))
     table = f"{MYSQL.qualified((facts.schema, facts.relation))} AS {ALIAS}"
     source = derived_table(MYSQL, spec.query) if spec.query is not None else table
     count = number(link.rows(f"SELECT COUNT(*) FROM {source} WHERE {without}", doing=f"counting rows without {name}")[0][0])

@@ -59,9 +59,6 @@ def unit_statement(
         )
         for column, how in zip(columns, readings, strict=True)
     ]
-    keys = KeyTypes(
-        kinds={column.name: column.kind for column in facts.columns},
-        types={column.name: column.source_type for column in facts.columns},
-    )
+    keys = KeyTypes.of(facts.columns)
     sql = select_unit(dialect, source=source, items=items, spec=spec, unit=unit, keys=keys)
     return Statement(sql, tuple(dialect.values))

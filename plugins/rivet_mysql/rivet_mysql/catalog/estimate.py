@@ -77,10 +77,7 @@ def explain(link: Link, server: Server, source: str, doing: str, *, folds_case: 
 
 def expected_delta(link: Link, server: Server, spec: ReadSpec, table: TableFacts, unit: Unit) -> int | None:
     """Return the rows that the optimizer expects in `unit`, `None` when it does not answer. Nothing is read."""
-    keys = KeyTypes(
-        kinds={column.name: column.kind for column in table.columns},
-        types={column.name: column.source_type for column in table.columns},
-    )
+    keys = KeyTypes.of(table.columns)
     source = MYSQL.qualified((table.schema, table.relation))
     sql = select_unit(MYSQL, source=source, items=(SelectItem(name="one", verbatim="1"),), spec=spec, unit=unit, keys=keys)
     try:

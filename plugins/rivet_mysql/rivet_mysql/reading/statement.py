@@ -113,7 +113,7 @@ class Statements:
         self._unit = unit
         table = derived_table(MYSQL, spec.query) if spec.query is not None else MYSQL.qualified((facts.schema, facts.relation))
         self._source = table if spec.query is not None else f"{table} AS {ALIAS}"
-        self._keys = column_types(facts)
+        self._keys = KeyTypes.of(facts.columns)
         self.conditions = where_unit(MYSQL, spec=spec, unit=unit, keys=self._keys)
 
     @property
@@ -191,14 +191,6 @@ class Statements:
             if c.name == position.name and pa.types.is_integer(c.wire) and not c.how.expression
         ]
         return places[0] if places else None
-
-
-def column_types(facts: TableFacts) -> KeyTypes:
-    """Return kind and source type of every column."""
-    return KeyTypes(
-        kinds={column.name: column.kind for column in facts.columns},
-        types={column.name: column.source_type for column in facts.columns},
-    )
 
 
 def _reference(name: str) -> str:

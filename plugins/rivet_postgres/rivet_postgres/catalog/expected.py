@@ -5,19 +5,18 @@ from __future__ import annotations
 import psycopg
 
 from rivet_core.facts import ReadSpec, TableFacts, Unit
-from rivet_core.sql.deltas import TIMEOUT_MS
 from rivet_core.sql.select import KeyTypes, SelectItem, select_unit
 from rivet_postgres.catalog.transaction import Catalog
 from rivet_postgres.dialect import POSTGRES
 from rivet_postgres.names import TableName
 
+TIMEOUT_MS = 2000
+"""Of one EXPLAIN: planning goes on without its answer."""
+
 
 def expected_rows(catalog: Catalog, spec: ReadSpec, table: TableFacts, unit: Unit) -> int | None:
     """Return the rows that the planner expects in `unit`, `None` when it does not answer in time. Nothing is read."""
-    keys = KeyTypes(
-        kinds={column.name: column.kind for column in table.columns},
-        types={column.name: column.source_type for column in table.columns},
-    )
+    keys = KeyTypes.of(table.columns)
     source = TableName(table.schema, table.relation).sql
     sql = select_unit(POSTGRES, source=source, items=(SelectItem(name="one", verbatim="1"),), spec=spec, unit=unit, keys=keys)
     try:
