@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import AwareDatetime, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue
 
 from rivet_core.artifact.shapes import (
     Binding,
@@ -122,6 +122,7 @@ class ExportPlan(Shape):
     diagnostics: Diagnostics
     units: tuple[PlanUnit, ...]
     cursor_snapshot: tuple[PlanMark, ...]
+    split_in: int | None = Field(None, ge=2, description="how many entries of the schedule its units are, one when absent")
 
 
 class Plan(Shape):

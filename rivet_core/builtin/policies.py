@@ -13,7 +13,7 @@ from math import sqrt
 from rivet_core.api import SchedulingPolicy
 from rivet_core.facts import Capacities, Job, PoolState
 from rivet_core.scheduling.bound import lower_bound
-from rivet_core.scheduling.resources import WORKERS, demands, is_promised, resource_names, units_of
+from rivet_core.scheduling.resources import WORKERS, is_promised, resource_names, units_of, work_units
 
 FAST_LANE_SHARE = 0.03
 """The share of the lower bound that promoted exports may take of every resource (scheduling section 2)."""
@@ -85,9 +85,9 @@ def order_by_length(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
 
 
 def choose_longest(state: PoolState) -> str | None:
-    """Return the longest head, leaving out exports that are not parallel_safe while one of them runs."""
-    alone = any(not job.parallel_safe for job in state.running)
-    return next((job.name for job in state.heads if job.parallel_safe or not alone), None)
+    """Return the longest head, leaving out exports that are not parallel_safe while another of them runs."""
+    alone = {job.export for job in state.running if not job.parallel_safe}
+    return next((job.name for job in state.heads if job.parallel_safe or alone <= {job.export}), None)
 
 
 def order_by_bottleneck(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
@@ -95,7 +95,7 @@ def order_by_bottleneck(jobs: Sequence[Job], capacities: Capacities) -> list[str
     workers = capacities.workers
     ahead: dict[str, float] = {}
     for job in jobs:
-        for resource, units in demands(job, capacities):
+        for resource, units in work_units(job, capacities):
             available = units_of(resource, capacities)
             if available < workers:
                 ahead[resource] = ahead.get(resource, 0.0) + units * job.predicted_seconds / available
@@ -127,7 +127,8 @@ def promote(jobs: Sequence[Job], capacities: Capacities) -> frozenset[str]:
     for job in sorted(wanted, key=lambda job: (job.predicted_seconds, job.rank, job.name)):
         if job.predicted_seconds > budget:
             break
-        takes = [(name, units * job.predicted_seconds / units_of(name, capacities)) for name, units in demands(job, capacities)]
+        seconds = job.predicted_seconds
+        takes = [(name, units * seconds / units_of(name, capacities)) for name, units in work_units(job, capacities)]
         if all(used.get(name, 0.0) + load <= budget for name, load in takes):
             chosen.append(job.name)
             for name, load in takes:

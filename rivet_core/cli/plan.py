@@ -28,7 +28,7 @@ def plan(
         int | None, typer.Option("--workers", min=1, max=MAX_WORKERS, help="How many exports may run at once.")
     ] = None,
     split: Annotated[
-        bool, typer.Option("--split", help="Read an export that alone is the lower bound in parts at once.")
+        bool, typer.Option("--split", help="Make several entries of the schedule of an export that alone is the lower bound.")
     ] = False,
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Ask the sources even if their catalogs were read in the last ten minutes.")

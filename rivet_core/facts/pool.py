@@ -30,12 +30,13 @@ class Capacities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One export (or one unit group of it) as the scheduler sees it; decisions use `predicted_seconds`.
+    """One export, or one of the shares its units were split into, as the scheduler sees it; decisions use `predicted_seconds`.
 
     `connections` is what it takes from its group, already cut to the group's cap. `serial` is true only for exports whose
     config says `parallel_safe: false` (the serial token); `parallel_safe` is the wider advice that `longest-first` obeys.
     `position` is the place in the config, `rank` the place in rank order, `wave` its wave or `None`. `last_success` is epoch
-    seconds, `None` = never. `deadline` is true when one lies inside the planning window.
+    seconds, `None` = never. `deadline` is true when one lies inside the planning window. A share names its export in `share_of`
+    and how many there are in `shares`; all of them together take one heavy slot, from the first start to the last end.
     """
 
     name: str
@@ -53,6 +54,13 @@ class Job:
     position: int = 0
     last_success: float | None = None
     depends_on: tuple[str, ...] = ()
+    share_of: str = ""
+    shares: int = 1
+
+    @property
+    def export(self) -> str:
+        """The export that it reads, or reads a share of."""
+        return self.share_of or self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

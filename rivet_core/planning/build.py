@@ -32,14 +32,15 @@ from rivet_core.artifact.model import (
 )
 from rivet_core.config import CampaignConfig
 from rivet_core.facts import ExportFacts, ExportSpec, connections_of
-from rivet_core.planning.campaign import Campaign, Judged, assemble, known_dependencies, resolve_policy
+from rivet_core.planning.campaign import Campaign, assemble, known_dependencies, resolve_policy
 from rivet_core.planning.entries import Shown, campaign_reason, planned_entry, unplannable_entry
 from rivet_core.planning.judge import Judgement
+from rivet_core.planning.judged import Judged
 from rivet_core.planning.judging import Verdict, collector_paused, judge_all
 from rivet_core.planning.measure import runs_by_source_bytes
 from rivet_core.planning.request import PlanRequest
 from rivet_core.planning.secrets import options_model, without_secrets
-from rivet_core.planning.split import split_exports, split_hints, splits_of
+from rivet_core.planning.split import shares_of, split_hints, splits_of
 from rivet_core.planning.survey import Survey, survey
 from rivet_core.plugins import PluginInfo, Registry, Status
 from rivet_core.scheduling.chains import LAST_WAVE
@@ -74,8 +75,10 @@ def _build(config: CampaignConfig, registry: Registry, request: PlanRequest) -> 
     splits = splits_of(campaign, judged)
     hints = split_hints(splits, campaign, judged, done=request.split)
     if splits and request.split:
-        judged = split_exports(judged, splits)
-        campaign = assemble(found, judged, registry, asked_waves=asked, policy=policy, config_order=request.config_order)
+        shared = shares_of(splits, judged)
+        campaign = assemble(
+            found, judged, registry, asked_waves=asked, policy=policy, config_order=request.config_order, splits=shared
+        )
     campaign = replace(campaign, hints=(*campaign.hints, *hints))
     entries = _entries(found, judged, campaign, config, registry)
     plan = Plan(
@@ -161,7 +164,8 @@ def _entries(
             entries.append(unplannable_entry(subject, secrets=options))
         else:
             wave = campaign.waves.wave_of[spec.name]
-            entries.append(planned_entry(item, shown, wave=wave, isolated=spec.name in campaign.isolated, secrets=options))
+            isolated, split_in = spec.name in campaign.isolated, campaign.split_in.get(spec.name)
+            entries.append(planned_entry(item, shown, wave=wave, isolated=isolated, split_in=split_in, secrets=options))
     return tuple(entries)
 
 
@@ -241,7 +245,7 @@ def _campaign_plan(campaign: Campaign, judged: Sequence[Judged], found: Survey) 
             seconds=round(campaign.bound.seconds, 3),
             binding=Binding(
                 kind=campaign.bound.binding.kind,
-                name=campaign.bound.binding.name,
+                name=campaign.binding[1],
                 explanation=campaign.bound.binding.explanation,
             ),
         ),

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from rivet_core.errors import ConfigError
-from rivet_core.facts import CampaignExport, CampaignFacts, Capacities, ExportFacts, Job, Reason, SourceGroup, Tier
+from rivet_core.facts import CampaignExport, CampaignFacts, Capacities, Job, Reason, SourceGroup, Tier
 from rivet_core.planning.emit import emit_reasons
-from rivet_core.planning.judge import Judgement
+from rivet_core.planning.judged import Judged
 from rivet_core.planning.ranking import isolated_on_source, rank_exports
 from rivet_core.planning.survey import Survey
 from rivet_core.plugins import Registry
 from rivet_core.scheduling.bound import LowerBound, lower_bound
-from rivet_core.scheduling.predict import Prediction
 from rivet_core.scheduling.price import WavePrice, price_bounds, price_waves
+from rivet_core.scheduling.shares import SplitIn, with_shares
 from rivet_core.scheduling.simulate import SimulationResult, simulate
 from rivet_core.scheduling.suspects import Suspect, find_suspects, message_of, own_runs
 from rivet_core.scheduling.turns import simulate_turns
@@ -29,62 +28,6 @@ POOL = "bottleneck"
 FAST_LANE = "fast-lane"
 MOST_LAST_WORDS = 10
 """How many exports that start last are named."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """One planned export with its judgement and prediction; it answers to the rank key and to isolation."""
-
-    facts: ExportFacts
-    judgement: Judgement
-    prediction: Prediction
-    connections: int
-    deadline: bool
-
-    @property
-    def name(self) -> str:
-        """The export's name."""
-        return self.facts.spec.name
-
-    @property
-    def group(self) -> str:
-        """Its source group."""
-        return self.facts.group
-
-    @property
-    def tier(self) -> Tier:
-        """The declared tier, normal when none is."""
-        return self.facts.spec.value.tier or Tier.NORMAL
-
-    @property
-    def tier_rank(self) -> int:
-        """0 low, 1 normal, 2 high."""
-        return self.tier.rank
-
-    @property
-    def priority(self) -> int:
-        """0..1000."""
-        return self.judgement.priority
-
-    @property
-    def last_success(self) -> datetime | None:
-        """When it last succeeded."""
-        return self.facts.last_success
-
-    @property
-    def cost(self) -> int:
-        """0..100."""
-        return self.judgement.scores.cost
-
-    @property
-    def work_bytes(self) -> int:
-        """Expected work in bytes."""
-        return self.judgement.work.bytes
-
-    @property
-    def heavy(self) -> bool:
-        """Whether it takes a heavy slot of its group."""
-        return self.judgement.heavy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +45,19 @@ class Campaign:
     free_waves: int
     what_ifs: tuple[WhatIf, ...]
     isolated: frozenset[str]
+    suspects: frozenset[str]
     reasons: tuple[Reason, ...]
     hints: tuple[str, ...]
+
+    @property
+    def binding(self) -> tuple[str, str]:
+        """What sets the bound: its kind, and the group or the export, also where that is one share of it."""
+        return _binding(self.bound, self.jobs)
+
+    @property
+    def split_in(self) -> dict[str, int]:
+        """How many shares each split export has."""
+        return {job.share_of: job.shares for job in self.jobs if job.share_of}
 
 
 def resolve_policy(asked: str, judged: Sequence[Judged], registry: Registry, *, pool: bool = False) -> str:
@@ -135,13 +89,14 @@ def assemble(
     asked_waves: int | None,
     policy: str,
     config_order: bool,
+    splits: Mapping[str, SplitIn] | None = None,
 ) -> Campaign:
-    """Put judged exports, in config order, together into a campaign."""
+    """Put judged exports, in config order, together into a campaign; those in `splits` as shares."""
     capacities = Capacities(workers=found.workers, groups=dict(found.capacities))
     ranked = tuple(rank_exports(judged))
     rank = {item.name: place for place, item in enumerate(ranked)}
     isolated = isolated_on_source(judged, found.capacities)
-    jobs = tuple(_job(item, place, rank) for place, item in enumerate(judged))
+    jobs = with_shares([_job(item, place, rank) for place, item in enumerate(judged)], splits or {})
     bound = lower_bound(jobs, capacities)
     waves = recommend_waves(jobs, capacities, 1 if config_order else asked_waves)
     jobs = waves.assign(jobs)
@@ -155,7 +110,7 @@ def assemble(
         {item.name: item.facts.spec.depends_on for item in judged},
     )
     turns = {name: suspect.turn for name, suspect in suspects.items()}
-    campaign_facts = _facts(found, judged, jobs, isolated, bound)
+    campaign_facts = _facts(found, judged, jobs, isolated, bound.seconds, _binding(bound, jobs))
     reasons = emit_reasons(campaign_facts, registry)
     return Campaign(
         ranked=ranked,
@@ -169,6 +124,7 @@ def assemble(
         free_waves=free_waves(bound),
         what_ifs=what_ifs(jobs, capacities),
         isolated=isolated,
+        suspects=frozenset(suspects),
         reasons=reasons,
         hints=(*_hints(judged, isolated, capacities), *_last_words(judged, suspects)),
     )
@@ -215,8 +171,17 @@ def known_dependencies(judged: Sequence[Judged], names: Collection[str]) -> list
 
 
 def _facts(
-    found: Survey, judged: Sequence[Judged], jobs: Sequence[Job], isolated: frozenset[str], bound: LowerBound
+    found: Survey,
+    judged: Sequence[Judged],
+    jobs: Sequence[Job],
+    isolated: frozenset[str],
+    bound_seconds: float,
+    binding: tuple[str, str],
 ) -> CampaignFacts:
+    longest: dict[str, Job] = {}
+    for job in jobs:
+        known = longest.setdefault(job.export, job)
+        longest[job.export] = job if job.predicted_seconds > known.predicted_seconds else known
     exports = tuple(
         CampaignExport(
             name=item.name,
@@ -231,11 +196,12 @@ def _facts(
             parallel_safe=item.judgement.parallel_safe and item.name not in isolated,
             serial=job.serial,
             connections=item.facts.spec.parallel,
-            predicted_seconds=item.prediction.p50,
-            p90_seconds=item.prediction.p90,
+            predicted_seconds=job.predicted_seconds,
+            p90_seconds=job.predicted_seconds if job.p90_seconds is None else job.p90_seconds,
             wave=job.wave,
         )
-        for item, job in zip(judged, jobs, strict=True)
+        for item in judged
+        if (job := longest[item.name])
     )
     groups: dict[str, SourceGroup] = {}
     for name, capacity in found.capacities.items():
@@ -248,9 +214,14 @@ def _facts(
         exports=exports,
         groups=groups,
         servers=servers,
-        lower_bound_seconds=bound.seconds,
-        binding=(bound.binding.kind, bound.binding.name),
+        lower_bound_seconds=bound_seconds,
+        binding=binding,
     )
+
+
+def _binding(bound: LowerBound, jobs: Sequence[Job]) -> tuple[str, str]:
+    kind, name = bound.binding.kind, bound.binding.name
+    return kind, next((job.export for job in jobs if job.name == name), name) if kind in ("longest", "chain") else name
 
 
 def _hints(judged: Sequence[Judged], isolated: frozenset[str], capacities: Capacities) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from rivet_core.artifact.model import (
 from rivet_core.artifact.spec import spec_to_json
 from rivet_core.facts import Evidence, ExportSpec, Fidelity, Json, Mark, Mode, Reason, TableFacts, Tier, Unit
 from rivet_core.facts.memory import peak_memory
-from rivet_core.planning.campaign import Judged
+from rivet_core.planning.judged import Judged
 from rivet_core.planning.survey import Subject
 from rivet_core.scheduling.deadlines import DEFAULT_WINDOW, WINDOW_KEY
 from rivet_core.scheduling.predict import Prediction
@@ -36,9 +36,15 @@ Shown: TypeAlias = dict[int, PlanEvidence]
 
 
 def planned_entry(
-    item: Judged, shown: Shown, *, wave: int | None, isolated: bool, secrets: Mapping[str, Json] | None = None
+    item: Judged,
+    shown: Shown,
+    *,
+    wave: int | None,
+    isolated: bool,
+    split_in: int | None = None,
+    secrets: Mapping[str, Json] | None = None,
 ) -> ExportPlan:
-    """Return the plan's entry of a judged export.
+    """Return the plan's entry of a judged export, whose units are `split_in` entries of the schedule.
 
     `shown` is one for all entries of a plan; what it knows must live as long. `secrets` replaces destination options that
     must not be stored.
@@ -71,7 +77,7 @@ def planned_entry(
             bytes=judgement.estimated_bytes,
             delta_rows=judgement.delta_rows,
             basis=judgement.basis,
-            peak_memory_bytes=peak_memory(spec, row_bytes=_row_bytes(item), connections=item.connections),
+            peak_memory_bytes=peak_memory(spec, row_bytes=_row_bytes(item), connections=split_in or item.connections),
         ),
         cursor=_cursor(item, shown),
         reasons=tuple([plan_reason(reason, shown) for reason in judgement.reasons]),
@@ -82,6 +88,7 @@ def planned_entry(
         ),
         units=tuple(_unit(unit) for unit in facts.units),
         cursor_snapshot=tuple(_mark(mark) for mark in facts.committed),
+        split_in=split_in,
     )
 
 
@@ -123,6 +130,7 @@ def unplannable_entry(subject: Subject, *, secrets: Mapping[str, Json] | None = 
         diagnostics=Diagnostics.trusted(verdict="unplannable", warnings=()),
         units=(),
         cursor_snapshot=(),
+        split_in=None,
     )
 
 

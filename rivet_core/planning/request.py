@@ -12,9 +12,9 @@ class PlanRequest:
 
     `exports` limits the campaign to these names. `waves` is the asked number of waves, `auto_waves` asks for as many as cost
     nothing. `as_of` is the clock that all ages are computed against. `config_order` builds the campaign that `apply CONFIG`
-    runs: hand-set waves as they stand, none set means one wave in config order. `pool` leaves the barriers out. `split` reads
-    an export that alone is the lower bound in parts. `refresh` asks the sources whatever the state keeps of their catalogs,
-    as everything does that runs at once.
+    runs: hand-set waves as they stand, none set means one wave in config order. `pool` leaves the barriers out. `split` makes
+    several entries of the schedule of an export that alone is the lower bound. `refresh` asks the sources whatever the state
+    keeps of their catalogs, as everything does that runs at once.
     """
 
     exports: tuple[str, ...] = ()

@@ -60,6 +60,7 @@ def _reading(export: ExportPlan) -> list[str]:
     wave = export.wave if export.wave is not None else export.recommended_wave
     notes = [
         f"wave {wave}" if wave is not None else "",
+        f"{export.split_in} entries" if export.split_in else "",
         "heavy" if export.heavy else "",
         "isolate on its source" if export.isolate_on_source else "",
         "" if export.parallel_safe else "not parallel safe",

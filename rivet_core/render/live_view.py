@@ -31,6 +31,9 @@ class _Running:
     started: float
     rows: int = 0
     bytes: int = 0
+    shares: dict[str, float] = field(default_factory=dict)
+    """When the shares that are being read began, for a split export."""
+    split: bool = False
 
 
 @dataclass(slots=True)
@@ -53,6 +56,11 @@ class _Tally:
         elif event.kind == "progress" and event.export in self.running:
             state = self.running[event.export]
             state.rows, state.bytes = number(data.get("rows")), number(data.get("bytes"))
+        elif event.kind == "share_started" and event.export in self.running:
+            self.running[event.export].split = True
+            self.running[event.export].shares[str(data.get("share"))] = time.monotonic()
+        elif event.kind == "share_finished" and event.export in self.running:
+            self.running[event.export].shares.pop(str(data.get("share")), None)
         elif event.kind in ENDS:
             self.running.pop(event.export, None)
             self.done += event.kind == "export_finished"
@@ -66,7 +74,16 @@ class _Tally:
         found = self.plan.export(name)
         if found is None or found.predicted_seconds is None or found.predicted_seconds.basis == "unknown":
             return None
-        return found.predicted_seconds.p50, found.predicted_seconds.p90
+        alone = max(1, number(found.spec.get("parallel"))) if found.split_in else 1
+        quicker = alone / (found.split_in or 1)
+        return found.predicted_seconds.p50 * quicker, found.predicted_seconds.p90 * quicker
+
+    def elapsed(self, now: float) -> dict[str, float]:
+        """Return the seconds that each running export, or each running share of a split one, has run."""
+        found: dict[str, float] = {}
+        for name, state in list(self.running.items()):
+            found |= {one: now - began for one, began in list((state.shares if state.split else {name: state.started}).items())}
+        return found
 
 
 class LiveView:
@@ -96,6 +113,8 @@ class LiveView:
             self._remaining = Remaining(self._tally.plan, max(1, number(data.get("workers"))), str(data.get("policy", "")))
         elif event.kind in ENDS and self._remaining is not None:
             self._remaining.ended(event.export)
+        elif event.kind == "share_finished" and self._remaining is not None:
+            self._remaining.share_ended(str(event.data.get("share")))
         self._tally.take(event)
         if event.kind in ("export_failed", "retry", "warning", "stalled", "paused", "resumed"):
             self._plain(event)
@@ -109,8 +128,7 @@ class LiveView:
         )
         if tally.failed:
             head += f", {tally.failed} failed"
-        elapsed = {name: now - state.started for name, state in list(tally.running.items())}
-        details = self._details(elapsed, now)
+        details = self._details(tally.elapsed(now), now)
         table = Table(box=None, pad_edge=False, show_header=bool(tally.running))
         for title in ("export", "rows", "read", "rate", "elapsed", "predicted"):
             table.add_column(title, justify="left" if title == "export" else "right")

@@ -23,12 +23,18 @@ class Remaining:
         self._unknown = {task.name for task in tasks if task.basis == "unknown"}
         self._waves = {job.wave for job in self._left.values() if job.wave is not None} if policy.startswith("waves") else set()
 
-    def ended(self, name: str) -> None:
+    def ended(self, export: str) -> None:
         """Leave an export out from now on."""
+        for name in [name for name, job in self._left.items() if job.export == export]:
+            del self._left[name]
+
+    def share_ended(self, name: str) -> None:
+        """Leave a share of a split export out from now on."""
         self._left.pop(name, None)
 
     def time_text(self, elapsed: Mapping[str, float]) -> str:
-        """Say how long it takes at least, given the seconds that each running export has run; empty when nothing is left.
+        """Say how long it takes at least, given the seconds that each running export or share has run; empty when nothing is
+        left.
 
         It is a bound and said as one: an export past its prediction counts nothing, since nobody knows when it ends.
         """
@@ -38,8 +44,9 @@ class Remaining:
             name: max(0.0, self._left[name].predicted_seconds - spent) for name, spent in elapsed.items() if name in self._left
         }
         bound = lower_bound(tuple(self._left.values()), self._capacities, durations)
-        unknown = len(self._unknown & self._left.keys())
-        hedge = f", {unknown} of {len(self._left)} left unmeasured" if unknown else ""
+        left = {job.export for job in self._left.values()}
+        unknown = len(self._unknown & left)
+        hedge = f", {unknown} of {len(left)} left unmeasured" if unknown else ""
         return f"at least {seconds(bound.seconds)} to go{hedge}"
 
     def wave_text(self, running: Mapping[str, float]) -> str:

@@ -17,10 +17,10 @@ from rivet_core.plugins import Registry
 from rivet_core.references import resolve_text
 from rivet_core.running.budget import ConnectionBudget, sharing
 from rivet_core.running.connections import Connections
+from rivet_core.running.context import RunContext
 from rivet_core.running.credentials import with_secrets
 from rivet_core.running.events import Events, Sink
 from rivet_core.running.executor import Executor, is_done
-from rivet_core.running.extract import RunContext
 from rivet_core.running.gates import (
     SOURCE_CHANGED,
     Statement,
@@ -221,7 +221,7 @@ def _run(
                     context.events.emit("warning", message=found.warnings[-1])
             for turn in sorted(set(turns.values())):
                 members = [task for task in tasks if turns[task.name] == turn]
-                jobs = jobs_of(members, capacities, histories)
+                jobs = jobs_of(members, capacities, histories, whole=turn > 0)
                 dispatcher = Dispatcher(alone(jobs, capacities) if turn else jobs, capacities, policy)
                 by_name = {task.name: task for task in members}
                 work = ExportWork(by_name, connections, budget, context, lock_wait=options.lock_wait)

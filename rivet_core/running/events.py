@@ -15,6 +15,8 @@ KINDS = (
     "campaign_started",
     "export_started",
     "progress",
+    "share_started",
+    "share_finished",
     "unit_done",
     "retry",
     "warning",

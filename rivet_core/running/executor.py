@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rivet_core.errors import RivetError
 from rivet_core.facts import Job, Json
 from rivet_core.facts.plural import several
 from rivet_core.running.breaker import Breaker
 from rivet_core.running.connections import Cause, destination_key
-from rivet_core.running.extract import RunContext
+from rivet_core.running.context import RunContext
 from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED, ExportOutcome
 from rivet_core.running.stop import StoppedError
 from rivet_core.running.task import ExportTask
@@ -40,8 +40,14 @@ class Executor:
         self._held = context.pressure.why if context.pressure is not None else None
         self._breaker = Breaker()
         self._news: deque[tuple[str, str, dict[str, Json]]] = deque()
+        self._jobs: dict[str, list[str]] = {}
+        self._export_of: dict[str, str] = {}
+        for job in dispatcher.waiting_jobs():
+            self._jobs.setdefault(job.export, []).append(job.name)
+            self._export_of[job.name] = job.export
         self.outcomes: dict[str, ExportOutcome] = {}
         self.order: list[str] = []
+        self._started: set[str] = set()
         self.shared_causes: list[str] = []
 
     def run(self) -> None:
@@ -57,8 +63,9 @@ class Executor:
     def start_next(self) -> Job | None:
         """Start the next job and return it, `None` while nothing may start. Workers hold the lock around it."""
         job = None if self._context.stop.event.is_set() else self._dispatcher.claim(self._held)
-        if job is not None:
-            self.order.append(job.name)
+        if job is not None and job.export not in self._started:
+            self._started.add(job.export)
+            self.order.append(job.export)
         return job
 
     @property
@@ -67,10 +74,15 @@ class Executor:
         return self._dispatcher.finished or self._context.stop.event.is_set()
 
     def close(self) -> None:
-        """Give every job that never started its outcome."""
+        """Give every export that never started its outcome, and those of which a share never did."""
         why = self._context.stop.why or self._dispatcher.drained or "interrupted"
         for job in self._dispatcher.waiting_jobs():
-            self.outcomes[job.name] = ExportOutcome(name=job.name, status=NOT_STARTED, reason=f"not started: {why}")
+            if job.export in self._started:
+                if job.export not in self.outcomes:
+                    outcome, _ = self._work(job)  # after a stop it reads nothing, and ends what had begun
+                    self._keep(job, outcome)
+            else:
+                self.outcomes[job.export] = ExportOutcome(name=job.export, status=NOT_STARTED, reason=f"not started: {why}")
         self._tell()
 
     def wake(self) -> None:
@@ -132,28 +144,35 @@ class Executor:
                 self._changed.notify_all()
             self._tell()
 
-    def end(self, job: Job, outcome: ExportOutcome, error: RivetError | None, seconds: float) -> None:
-        """Record how a running job ended, and what follows for the others. Workers hold the lock around it."""
-        ok = error is None
-        self.outcomes[job.name] = outcome
-        causes = self._causes(job.name)
-        skipped = self._dispatcher.finish(job.name, ok=ok, actual_seconds=seconds)
-        for name in skipped:
-            self._skipped(name, job.name)
-        if ok:
+    def end(self, job: Job, outcome: ExportOutcome | None, error: RivetError | None, seconds: float) -> None:
+        """Record how a running job ended, and what follows for the others. Workers hold the lock around it.
+
+        A share that fails takes those of its export along that have not started.
+        """
+        self._keep(job, outcome)
+        causes = self._causes(job.export)
+        skipped = list(self._dispatcher.finish(job.name, ok=error is None, actual_seconds=seconds))
+        if error is None:
             self._breaker.succeeded(causes)
             return
-        assert error is not None  # noqa: S101 - not ok
-        if isinstance(error, StoppedError):
+        for sibling in self._jobs[job.export]:
+            skipped += self._dispatcher.skip(sibling, f"{job.export} failed")
+        self._skip_all(skipped, job.export)
+        if isinstance(error, StoppedError) or outcome is None:
             return
         cause = self._breaker.failed(causes, error)
         if cause is not None:
             self._close_off(cause, error)
         if self._fail_fast:
-            self._dispatcher.drain(f"fail_fast: {job.name} failed")
+            self._dispatcher.drain(f"fail_fast: {job.export} failed")
+
+    def _keep(self, job: Job, outcome: ExportOutcome | None) -> None:
+        if outcome is not None:
+            self.outcomes[job.export] = outcome
 
     def _close_off(self, cause: Cause, error: RivetError) -> None:
-        left = [job.name for job in self._dispatcher.waiting_jobs() if cause in self._causes(job.name)]
+        waiting = dict.fromkeys(job.export for job in self._dispatcher.waiting_jobs())
+        left = [name for name in waiting if name not in self._started and cause in self._causes(name)]
         kind = "source" if cause[0] == "source" else "destination"
         name = cause[1] if cause[0] == "source" else self._where(cause)
         message = f"{kind} {name}: {error.message}"
@@ -166,13 +185,17 @@ class Executor:
             self._news.append(("warning", "", {"message": self.shared_causes[-1]}))
 
     def _take_out(self, name: str, outcome: ExportOutcome) -> None:
-        taken = self._dispatcher.skip(name, outcome.reason or outcome.status)
-        if not taken:
-            return
-        self.outcomes[name] = outcome
-        for other in taken[1:]:
-            if other not in self.outcomes:
-                self._skipped(other, name)
+        why = outcome.reason or outcome.status
+        taken = [one for job in self._jobs.get(name, ()) for one in self._dispatcher.skip(job, why)]
+        if taken:
+            self.outcomes[name] = outcome
+            self._skip_all(taken, name)
+
+    def _skip_all(self, jobs: Sequence[str], because: str) -> None:
+        """Record the exports of `jobs` as skipped, but for those that have an outcome, and `because` itself."""
+        for name in dict.fromkeys(self._export_of[job] for job in jobs):
+            if name != because and name not in self.outcomes:
+                self._skipped(name, because)
 
     def _skipped(self, name: str, because: str) -> None:
         self.outcomes[name] = ExportOutcome(name=name, status=SKIPPED, reason=f"skipped because of {because}")

@@ -10,6 +10,7 @@ from rivet_core.errors import ConfigError
 from rivet_core.facts import Capacities, GroupCapacity, Job, RunFact, connections_of
 from rivet_core.plugins import Registry
 from rivet_core.running.task import ExportTask
+from rivet_core.scheduling.shares import SplitIn, with_shares
 
 UNKNOWN_SECONDS = 5.0
 """Predicted time of an export that the plan has none for."""
@@ -26,8 +27,10 @@ def capacities_of(plan: Plan, tasks: Iterable[ExportTask], workers: int) -> Capa
     return Capacities(workers=workers, groups=groups)
 
 
-def jobs_of(tasks: Sequence[ExportTask], capacities: Capacities, histories: Mapping[str, Sequence[RunFact]]) -> tuple[Job, ...]:
-    """Return a job per task. Dependencies on exports outside of the campaign count as done.
+def jobs_of(
+    tasks: Sequence[ExportTask], capacities: Capacities, histories: Mapping[str, Sequence[RunFact]], *, whole: bool = False
+) -> tuple[Job, ...]:
+    """Return a job per task, or unless `whole` one per share. Dependencies on exports outside of the campaign count as done.
 
     Hand-set waves are kept as they stand; without any the plan's recommended ones hold.
     """
@@ -58,7 +61,8 @@ def jobs_of(tasks: Sequence[ExportTask], capacities: Capacities, histories: Mapp
                 depends_on=tuple(name for name in task.spec.depends_on if name in names),
             )
         )
-    return tuple(jobs)
+    splits = {task.name: SplitIn(units=len(task.units), shares=task.split_in) for task in tasks if task.split_in}
+    return with_shares(jobs, {} if whole else splits)
 
 
 def _widest(task: ExportTask) -> int:

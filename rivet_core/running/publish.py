@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from rivet_core.api import Target
+from rivet_core.facts import Unit, UnitKind
 from rivet_core.running import faults
 from rivet_core.running.layout import Layout
 from rivet_core.running.manifest import Current, Manifest, ManifestPart, Member, without_nulls
 from rivet_core.running.manifest_json import current_bytes, manifest_bytes, read_current, read_manifest
+from rivet_core.state import UnitRecord
 from rivet_core.stores import Store, Versioned, open_store
 
 
@@ -46,6 +48,17 @@ class Dataset:
     def manifest(self, member: Member) -> Manifest:
         """Read the manifest of a member."""
         return read_manifest(self.store.read(member.key), member.key)
+
+    def adds_nothing(self, current: Current | None, units: Sequence[Unit], records: Sequence[UnitRecord]) -> bool:
+        """Whether a run past a cursor found no row, and the rows without a cursor are byte for byte those of before (I06)."""
+        nulls = {unit.index for unit in units if unit.kind is UnitKind.NULLS}
+        if current is None or any(record.rows for record in records if record.unit not in nulls):
+            return False
+        found = sorted(part.checksum for record in records for part in record.parts)
+        if not nulls:
+            return not found
+        live = sorted(part.checksum for _, part in self.parts(current) if part.kind == UnitKind.NULLS and part.rows)
+        return found == live
 
     def parts(self, current: Current | None) -> Iterator[tuple[Member, ManifestPart]]:
         """Yield every part that belongs to the dataset, in the order in which it was written."""

@@ -40,6 +40,8 @@ class ExportTask:
     tier: str = "normal"
     wave: int | None = None
     recommended_wave: int | None = None
+    split_in: int | None = None
+    """How many jobs its units are, `None` for one."""
     position: int = 0
     rank: int = 0
     p10: float | None = None
@@ -99,6 +101,7 @@ def task_of(plan_id: str, export: ExportPlan, *, position: int, rank: int, as_of
         tier=export.tier,
         wave=export.wave,
         recommended_wave=export.recommended_wave,
+        split_in=export.split_in,
         position=position,
         rank=rank,
         p10=predicted.p10 if predicted else None,

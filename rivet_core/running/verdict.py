@@ -32,11 +32,22 @@ class Verdict:
         self.warnings: list[str] = []
         self.error: RivetError | None = None
         self._read_to: tuple[Mark, ...] = ()
+        self._alone = 0.0
+        self._quicker = 1.0
 
     @property
     def seconds(self) -> float:
         """Wall time of the run so far."""
         return time.monotonic() - self._began
+
+    @property
+    def work_seconds(self) -> float:
+        """What the history keeps: the wall time, or what the run would have taken without being split."""
+        return self._alone or self.seconds
+
+    def shared(self, alone_seconds: float, shares: int, connections: int) -> None:
+        """Note that `shares` read the units, which by itself the export does over so many `connections`, in `alone_seconds`."""
+        self._alone, self._quicker = alone_seconds, connections / shares
 
     def read(self, manifest: Manifest) -> Manifest:
         """Keep how far was read, whether it will be committed or not."""
@@ -66,7 +77,7 @@ class Verdict:
             self._state.runs.fail(
                 self.run_id,
                 status="killed" if killed else "failed",
-                seconds=outcome.seconds,
+                seconds=self.work_seconds,
                 retries=outcome.retries,
                 error_class=error_class(error),
                 error=dict(outcome.error or {}),
@@ -81,6 +92,7 @@ class Verdict:
         return outcome
 
     def _outcome(self, status: str) -> ExportOutcome:
+        predicted = self._task.predicted_seconds
         return ExportOutcome(
             name=self._task.name,
             status=status,
@@ -89,7 +101,7 @@ class Verdict:
             retries=self._retrier.retries,
             resumed_units=self.resumed,
             warnings=tuple(self.warnings),
-            predicted_seconds=self._task.predicted_seconds,
+            predicted_seconds=None if predicted is None else predicted * self._quicker,
         )
 
     def metric(self, status: str, rows: int = 0, size: int = 0) -> Metric:
@@ -100,7 +112,7 @@ class Verdict:
             export=task.name,
             at=datetime.now(UTC),
             status=status,
-            seconds=self.seconds,
+            seconds=self.work_seconds,
             rows=rows,
             bytes=size,
             predicted_p10=task.p10,

@@ -65,6 +65,22 @@ def longest_chain(jobs: Sequence[Job], durations: Sequence[float]) -> tuple[str,
     return jobs[last].name, ends[last]
 
 
+def longest_path(jobs: Sequence[Job]) -> tuple[Job, ...]:
+    """Return the jobs of the longest chain by predicted seconds, first to last; empty without `depends_on`."""
+    name, _ = longest_chain(jobs, [job.predicted_seconds for job in jobs])
+    by_name = {job.name: job for job in jobs}
+    ends: dict[str, float] = {}
+    for place in topological(jobs)[0]:
+        job = jobs[place]
+        before = max((ends[one] for one in job.depends_on if one in ends), default=0.0)
+        ends[job.name] = before + job.predicted_seconds
+    path: list[Job] = []
+    while name:
+        path.append(by_name[name])
+        name = max((one for one in by_name[name].depends_on if one in ends), key=ends.__getitem__, default="")
+    return tuple(reversed(path))
+
+
 def _circle(jobs: Sequence[Job], counts: Sequence[int]) -> list[str]:
     """Return the names along one circle, the first one again at the end. `counts` > 0 marks jobs on or behind a circle."""
     stuck = {job.name: job for job, count in zip(jobs, counts, strict=True) if count > 0}

@@ -65,6 +65,7 @@ class Dispatcher:
         self._running: dict[str, Job] = {}
         self._running_now: tuple[Job, ...] | None = ()
         self._ended: dict[str, Ended] = {}
+        self._begun: dict[str, int] = {}
         self._waiting = len(jobs)
         self._drained = ""
 
@@ -88,12 +89,17 @@ class Dispatcher:
     @property
     def finished(self) -> bool:
         """True when nothing runs and nothing will start any more."""
-        return not self._running and (self._waiting == 0 or bool(self._drained))
+        return not self._running and (self._waiting == 0 or (bool(self._drained) and not self.begun))
 
     @property
     def drained(self) -> str:
         """Why nothing starts any more, empty while it may."""
         return self._drained
+
+    @property
+    def begun(self) -> frozenset[str]:
+        """The exports of which a share has started, and another one has not ended."""
+        return frozenset(name for name, left in self._begun.items() if left)
 
     @property
     def lowest_wave(self) -> int | None:
@@ -135,10 +141,9 @@ class Dispatcher:
 
     def state(self, heads: Sequence[Job] | None = None) -> PoolState:
         """Return what the policy sees when a worker asks for work; `heads` are what it may choose from, by default all."""
-        heads = self._queues.heads if heads is None else heads
-        may_start = self._queues.free[WORKERS] > 0 and not self._drained
+        heads = self._heads() if heads is None else heads
         return PoolState(
-            heads=tuple(heads[:MAX_HEADS]) if may_start else (),
+            heads=tuple(heads[:MAX_HEADS]) if self._queues.free[WORKERS] > 0 else (),
             running=self.running,
             remaining=self._remaining,
             waiting=self._waiting,
@@ -153,15 +158,17 @@ class Dispatcher:
 
         `held(group)` says why nothing may start in a group just now, empty when it may.
         """
-        heads = self._queues.heads
+        heads = self._heads()
         if held is not None:
             heads = [job for job in heads if not held(job.group)]
-        if not heads or self._queues.free[WORKERS] <= 0 or self._drained:
+        if not heads or self._queues.free[WORKERS] <= 0:
             return None
         job = self._guard.choose(self.state(heads)) if self._guard.chooses else heads[0]
         if job is None:
             return None
         self._queues.take(job)
+        if job.share_of and job.share_of not in self._begun:
+            self._begun[job.share_of] = job.shares - self._gone(job)
         self._running[job.name] = job
         self._running_now = None
         self._waiting -= 1
@@ -195,8 +202,17 @@ class Dispatcher:
         return (name, *self._skip_behind(name))
 
     def drain(self, because: str = "interrupted") -> None:
-        """Start nothing any more; running jobs go on until they end."""
+        """Start nothing any more but the shares of exports that have begun; running jobs go on until they end."""
         self._drained = self._drained or because
+
+    def _heads(self) -> list[Job]:
+        """Return what a policy may choose from."""
+        heads = self._queues.heads
+        return [job for job in heads if self._begun.get(job.share_of)] if self._drained else heads
+
+    def _gone(self, share: Job) -> int:
+        """Return how many shares of an export that begins now were taken out before."""
+        return sum(self._jobs[name].share_of == share.share_of for name in self._ended)
 
     def _skip_behind(self, name: str) -> tuple[str, ...]:
         skipped = tuple(later for later in self._chains.behind(name) if later not in self._ended)
@@ -213,6 +229,8 @@ class Dispatcher:
     def _leave(self, job: Job, ended: Ended) -> None:
         self._ended[job.name] = ended
         self._queues.settle(job)
+        if job.share_of in self._begun:
+            self._begun[job.share_of] -= 1
         self._unfinished[self._wave_of[job.name]] -= 1
         opened = False
         while len(self._waves) > 1 and self._unfinished[self._waves[-1]] == 0:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from rivet_core.facts import Capacities, Job
-from rivet_core.scheduling.resources import demands
+from rivet_core.scheduling.resources import work_units
 
 
 class Load:
@@ -17,9 +17,11 @@ class Load:
         self._alike: list[float] | None = []
         self._sums: list[float] | None = None
 
-    def add(self, units: int, seconds: float) -> None:
-        """Add one job."""
+    def add(self, units: float, seconds: float) -> None:
+        """Add one job. One that takes a part of a unit counts in the total only."""
         self.total += units * seconds
+        if units < 1:
+            return
         if units > 1:
             self._alike = None
         elif self._alike is not None:
@@ -55,7 +57,7 @@ def collect_loads(jobs: Sequence[Job], durations: Sequence[float], capacities: C
     """Return the load on every resource that any of `jobs` takes."""
     loads: dict[str, Load] = {}
     for job, seconds in zip(jobs, durations, strict=True):
-        for resource, units in demands(job, capacities):
+        for resource, units in work_units(job, capacities):
             load = loads.get(resource)
             if load is None:
                 load = loads[resource] = Load()

@@ -10,12 +10,14 @@ from rivet_core.errors import ConfigError, PlanRefused
 from rivet_core.facts import Capacities, GroupCapacity, Job, connections_of
 from rivet_core.scheduling.campaign_file import Campaign
 from rivet_core.scheduling.deadlines import is_near_in_plan
+from rivet_core.scheduling.shares import SplitIn, with_shares
 
 
 def campaign_from_plan(plan: Mapping[str, Any]) -> Campaign:
     """Return the campaign of a plan mapping (the parsed plan file). Unplannable exports are left out.
 
-    An export runs in its hand-set wave if any export has one, else in the recommended one. Raises `PlanRefused` when the
+    A split export is as many jobs as it has shares. An export runs in its hand-set wave if any export has one, else in the
+    recommended one. Raises `PlanRefused` when the
     mapping is no plan.
     """
     try:
@@ -33,7 +35,14 @@ def campaign_from_plan(plan: Mapping[str, Any]) -> Campaign:
         hand_set = any(export.get("wave") is not None for _, export in planned)
         as_of = datetime.fromisoformat(plan["as_of"])
         names = {export["name"] for _, export in planned}
-        jobs = tuple(_job(export, place, rank, as_of, names, hand_set=hand_set) for place, export in planned)
+        jobs = with_shares(
+            [_job(export, place, rank, as_of, names, hand_set=hand_set) for place, export in planned],
+            {
+                export["name"]: SplitIn(units=len(export["units"]), shares=int(export["split_in"]))
+                for _, export in planned
+                if export.get("split_in")
+            },
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanRefused(f"this is not a plan file: {error!r}", hint="write one with `rivet plan -o plan.json`") from error
     if workers < 1:

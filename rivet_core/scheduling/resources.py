@@ -62,6 +62,17 @@ def _demands(group: str, connections: int, heavy: bool, serial: bool) -> Demands
     return ((WORKERS, 1), (names[0], connections), *((name, 1) for name in names[1:]))
 
 
+def work_units(job: Job, capacities: Capacities) -> tuple[tuple[str, float], ...]:
+    """Return what `job` adds to each resource per second of its own: its demands, and of a slot that it shares its part.
+
+    The shares of an export hold one heavy slot at least as long as the longest of them takes, so no less than their mean.
+    """
+    takes = demands(job, capacities)
+    if job.shares < 2 or not job.heavy:
+        return takes
+    return tuple((name, units / job.shares if name.startswith(HEAVY) else units) for name, units in takes)
+
+
 def units_of(resource: str, capacities: Capacities) -> int:
     """Return how many units of `resource` there are."""
     if resource == WORKERS:

@@ -16,7 +16,7 @@ from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.bound import LowerBound, certificate, lower_bound
 from rivet_core.scheduling.campaign_file import Campaign
 from rivet_core.scheduling.dispatch import Dispatcher
-from rivet_core.scheduling.resources import demands, is_promised, units_of
+from rivet_core.scheduling.resources import HEAVY, demands, is_promised, units_of
 from rivet_core.scheduling.whatif import WhatIf, what_ifs
 
 
@@ -143,14 +143,21 @@ def audit(schedule: Sequence[Scheduled], jobs: Sequence[Job], capacities: Capaci
     by_name = {job.name: job for job in jobs}
     moves: dict[str, list[tuple[float, int]]] = defaultdict(list)
     ended = {run.name: run.end for run in schedule}
+    together: dict[tuple[str, str], tuple[float, float]] = {}
     messages = []
     for run in schedule:
         job = by_name[run.name]
         for resource, units in demands(job, capacities):
-            moves[resource] += [(run.start, units), (run.end, -units)] if run.end > run.start else []
+            if job.share_of and resource.startswith(HEAVY):
+                start, end = together.get((job.share_of, resource), (run.start, run.end))
+                together[job.share_of, resource] = min(start, run.start), max(end, run.end)
+            else:
+                moves[resource] += [(run.start, units), (run.end, -units)] if run.end > run.start else []
         for before in job.depends_on:
             if before in ended and ended[before] > run.start:
                 messages.append(f"{run.name} starts before {before} ends")
+    for (_, resource), (start, end) in together.items():
+        moves[resource] += [(start, 1), (end, -1)] if end > start else []
     for resource, changes in sorted(moves.items()):
         level = highest = 0
         for _, units in sorted(changes):
@@ -162,14 +169,14 @@ def audit(schedule: Sequence[Scheduled], jobs: Sequence[Job], capacities: Capaci
 
 
 def _freshness(schedule: Sequence[Scheduled], jobs: Sequence[Job], bound: float) -> float | None:
-    wanted = {job.name for job in jobs if is_promised(job)}
-    ends = [run.end for run in schedule if run.name in wanted]
-    return sum(ends) / len(ends) / bound if ends and bound > 0 else None
+    ends = _last_ends(schedule, {job.name: job.export for job in jobs if is_promised(job)})
+    return sum(ends.values()) / len(ends) / bound if ends and bound > 0 else None
 
 
 def _last_ends(schedule: Sequence[Scheduled], kind: Mapping[str, Any]) -> dict[Any, float]:
-    """Return, per kind of export, when the last one ends."""
+    """Return, per kind of export, when the last one ends; those without a kind do not count."""
     last: dict[Any, float] = {}
     for run in schedule:
-        last[kind[run.name]] = max(last.get(kind[run.name], 0.0), run.end)
+        if run.name in kind:
+            last[kind[run.name]] = max(last.get(kind[run.name], 0.0), run.end)
     return last

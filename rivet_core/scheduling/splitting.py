@@ -1,13 +1,15 @@
-"""Splitting: which exports to read over several connections at once, because one of them alone is the lower bound."""
+"""Splitting: which exports become several schedule entries, because one of them alone is the lower bound."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rivet_core.facts import Capacities, Job
-from rivet_core.scheduling.bound import lower_bound
+from rivet_core.scheduling.bound import Binding, lower_bound
+from rivet_core.scheduling.chains import longest_path
 from rivet_core.scheduling.resources import group_capacity
+from rivet_core.scheduling.shares import SplitIn, with_shares
 from rivet_core.scheduling.whatif import MAX_PARTS
 
 MAX_SPLITS = 8
@@ -19,7 +21,7 @@ WORTH = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """Export `name` read in `parts` at once; the campaign's lower bound in seconds before and after."""
+    """Export `name` in so many `parts` (shares); the campaign's lower bound in seconds before and after."""
 
     name: str
     parts: int
@@ -28,21 +30,27 @@ class Split:
 
 
 def choose_splits(jobs: Sequence[Job], capacities: Capacities, units: Mapping[str, int]) -> tuple[Split, ...]:
-    """Return the splits that bring the bound down, each with the fewest parts that come within 1 % of the best.
+    """Return the splits that bring the bound down, each with the fewest shares that come within 1 % of the best.
 
-    `units` says into how many parts an export can be cut; those that are not in it, or are 1, stay whole. It ends where the
-    bound is no longer a single export, or where more parts gain nothing: a group's connections are what the parts share.
+    `units` says how many units an export has; those that are not in it, or have 1, stay whole. It ends where the bound is no
+    longer a single export (nor a chain, of which the longest export counts), or where more shares gain nothing: workers and the
+    group's connections are what they share.
     """
     found: dict[str, Split] = {}
     now = list(jobs)
     while len(found) <= MAX_SPLITS:
         bound = lower_bound(now, capacities)
-        name = bound.binding.name
-        if bound.binding.kind != "longest":
+        name = _giant(now, bound.binding)
+        if not name:
             break
-        job = next(job for job in now if job.name == name)
+        job = next(job for job in jobs if job.name == name)
+        known = {split.name: SplitIn(units=units[split.name], shares=split.parts) for split in found.values()}
+        least = found[name].parts if name in found else job.connections
         most = min(MAX_PARTS, units.get(name, 1), group_capacity(capacities, job.group).max_connections)
-        tried = {parts: _with(now, widen(job, parts)) for parts in range(job.connections + 1, most + 1)}
+        tried = {
+            parts: with_shares(jobs, {**known, name: SplitIn(units=units[name], shares=parts)})
+            for parts in range(least + 1, most + 1)
+        }
         bounds = {parts: lower_bound(changed, capacities).seconds for parts, changed in tried.items()}
         best = min(bounds.values(), default=bound.seconds)
         if best > (1.0 - WORTH) * bound.seconds:
@@ -50,16 +58,14 @@ def choose_splits(jobs: Sequence[Job], capacities: Capacities, units: Mapping[st
         parts = next(parts for parts, seconds in bounds.items() if seconds <= best * 1.01)
         before = found[name].before_seconds if name in found else bound.seconds
         found[name] = Split(name=name, parts=parts, before_seconds=before, after_seconds=bounds[parts])
-        now = tried[parts]
+        now = list(tried[parts])
     return tuple(found.values())
 
 
-def widen(job: Job, parts: int) -> Job:
-    """Return `job` read over `parts` connections: as much shorter as it is wider."""
-    share = job.connections / parts
-    p90 = None if job.p90_seconds is None else job.p90_seconds * share
-    return replace(job, connections=parts, predicted_seconds=job.predicted_seconds * share, p90_seconds=p90)
-
-
-def _with(jobs: Sequence[Job], changed: Job) -> list[Job]:
-    return [changed if job.name == changed.name else job for job in jobs]
+def _giant(jobs: Sequence[Job], binding: Binding) -> str:
+    """Return the export that is the bound, or most of it; empty when it is a resource that all share."""
+    if binding.kind == "longest":
+        return next(job.export for job in jobs if job.name == binding.name)
+    if binding.kind == "chain":
+        return max(longest_path(jobs), key=lambda job: (job.predicted_seconds, job.name)).export
+    return ""

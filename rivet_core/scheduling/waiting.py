@@ -33,19 +33,19 @@ def why_waiting(dispatcher: Dispatcher, held: Callable[[str], str] | None = None
     holders: dict[str, dict[str, int]] = {}
     for job in dispatcher.running:
         for resource, units in demands(job, dispatcher.capacities):
-            holders.setdefault(resource, {})[job.name] = units
+            holders.setdefault(resource, {})[job.export if resource.startswith(HEAVY) else job.name] = units
     waiting = dispatcher.waiting_jobs()
     unfinished = {job.name for job in (*waiting, *dispatcher.running)}
     found: dict[str, list[str]] = {}
     for job in waiting:
-        why = held(job.group) if held is not None and not dispatcher.drained else ""
+        why = held(job.group) if held is not None and (not dispatcher.drained or job.share_of in dispatcher.begun) else ""
         reason = f"the end of a pause: {why}" if why else _reason(dispatcher, job, holders, unfinished)
         found.setdefault(reason, []).append(job.name)
     return tuple(Waiting(exports=tuple(names), reason=reason) for reason, names in found.items())
 
 
 def _reason(dispatcher: Dispatcher, job: Job, holders: Mapping[str, Mapping[str, int]], unfinished: set[str]) -> str:
-    if dispatcher.drained:
+    if dispatcher.drained and job.share_of not in dispatcher.begun:
         return f"nothing: none starts any more ({dispatcher.drained})"
     before = [name for name in job.depends_on if name in unfinished]
     if before:
@@ -55,6 +55,8 @@ def _reason(dispatcher: Dispatcher, job: Job, holders: Mapping[str, Mapping[str,
         return f"the end of wave {wave}"
     for resource, units in demands(job, dispatcher.capacities):
         held = holders.get(resource, {})
+        if job.share_of in dispatcher.begun and resource.startswith(HEAVY):
+            continue  # its export has it
         there = units_of(resource, dispatcher.capacities)
         if units > there - sum(held.values()):
             takers = ", ".join(f"{name} has {count}" for name, count in held.items())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.bound import LowerBound, lower_bound
 from rivet_core.scheduling.chains import Chains
-from rivet_core.scheduling.resources import WORKERS, cap_workers, demands, units_of
+from rivet_core.scheduling.resources import WORKERS, cap_workers, units_of, work_units
 
 DEFAULT_WAVES = 4
 
@@ -51,7 +51,7 @@ class WavePlan:
         """Return `jobs` with the waves they run in: with hand-set ones, exports without a number keep none (they run last)."""
         if self.hand_set:
             return tuple(jobs)
-        return tuple(replace(job, wave=self.wave_of[job.name]) for job in jobs)
+        return tuple(replace(job, wave=self.wave_of[job.export]) for job in jobs)
 
 
 def free_waves(bound: LowerBound) -> int:
@@ -64,22 +64,26 @@ def free_waves(bound: LowerBound) -> int:
 def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | None = DEFAULT_WAVES) -> WavePlan:
     """Return the recommended waves of `jobs`; `asked=None` means as many as are free (`--waves auto`).
 
-    Never more waves than exports. Hand-set waves (`Job.wave`) stand and use up budget of their wave.
+    Never more waves than exports. Hand-set waves (`Job.wave`) stand and use up budget of their wave. The shares of an export
+    are in one wave.
     """
     bound = lower_bound(jobs, capacities)
     free = free_waves(bound)
-    hand_set = {job.name: job.wave for job in jobs if job.wave is not None}
-    count = max(1, min(asked if asked is not None else free, len(jobs)))
+    exports = _exports(jobs)
+    hand_set = {job.export: job.wave for job in jobs if job.wave is not None}
+    count = max(1, min(asked if asked is not None else free, len(exports)))
     numbers = sorted({*range(1, count + 1), *hand_set.values()})
     budget = bound.seconds / count
     cap = cap_workers((job.group for job in jobs), capacities)
     ends: dict[int, dict[str, float]] = {number: {} for number in numbers}
     wave_of: dict[str, int] = dict(hand_set)
-    loads = {job.name: _loads(job, capacities, cap) for job in jobs}
+    loads = {name: _loads(members, capacities, cap) for name, members in exports.items()}
     for name, wave in hand_set.items():
         _add(ends[wave], loads[name])
-    ranked = [job for job in sorted(jobs, key=lambda job: (job.rank, job.position, job.name)) if job.name not in hand_set]
-    spans = {job.name for job in ranked if _reach(job) > budget * _SLACK}
+    firsts = sorted((members[0] for members in exports.values()), key=lambda job: (job.rank, job.position, job.export))
+    ranked = [job.export for job in firsts if job.export not in hand_set]
+    reach = {name: max(_reach(job) for job in exports[name]) for name in ranked}
+    spans = {name for name in ranked if reach[name] > budget * _SLACK}
     for name in spans:
         wave_of[name] = numbers[0]
         _add(ends[numbers[0]], loads[name])
@@ -87,18 +91,20 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
     if spans:
         # The first wave lasts as long as what spans it, so filling its other resources up to there costs nothing; up to
         # where it may end, because a long export that takes longer than predicted would leave everybody else idle.
-        longest = max(_reach(job) for job in ranked if job.name in spans)
+        longest = max(reach[name] for name in spans)
         budgets[numbers[0]] = max(longest, *ends[numbers[0]].values())
-    for job in ranked:
-        if job.name not in spans:
-            wave = _place(ends, loads[job.name], budgets)
-            wave_of[job.name] = wave
-            _add(ends[wave], loads[job.name])
+    for name in ranked:
+        if name not in spans:
+            wave_of[name] = _place(ends, loads[name], budgets)
+            _add(ends[wave_of[name]], loads[name])
     chains = Chains(jobs)
-    chains.lift(wave_of)
-    wave_of |= hand_set
-    chains.lower(wave_of, hand_set)
-    in_order = {job.name: wave_of[job.name] for job in jobs}
+    by_job = {job.name: wave_of[job.export] for job in jobs}
+    chains.lift(by_job)
+    kept = {job.name: job.wave for job in jobs if job.wave is not None}
+    by_job |= kept
+    chains.lower(by_job, kept)
+    in_order = {job.export: by_job[job.name] for job in jobs}
+    runs_in = chains.waves(jobs) if hand_set else by_job
     return WavePlan(
         wave_of=in_order,
         asked=count,
@@ -106,7 +112,7 @@ def recommend_waves(jobs: Sequence[Job], capacities: Capacities, asked: int | No
         budget_seconds=budget,
         spans=frozenset(spans),
         hand_set=frozenset(hand_set),
-        runs_in=chains.waves(jobs) if hand_set else in_order,
+        runs_in={job.export: runs_in[job.name] for job in jobs},
     )
 
 
@@ -115,12 +121,22 @@ def _reach(job: Job) -> float:
     return max(job.predicted_seconds, job.p90_seconds or 0.0)
 
 
-def _loads(job: Job, capacities: Capacities, cap: int) -> tuple[tuple[str, float], ...]:
-    """Return the seconds that `job` adds to each resource (work / units)."""
-    return tuple(
-        (name, units * job.predicted_seconds / (cap if name == WORKERS else units_of(name, capacities)))
-        for name, units in demands(job, capacities)
-    )
+def _exports(jobs: Sequence[Job]) -> dict[str, list[Job]]:
+    """Return the jobs of each export: itself, or its shares."""
+    found: dict[str, list[Job]] = {}
+    for job in jobs:
+        found.setdefault(job.export, []).append(job)
+    return found
+
+
+def _loads(jobs: Sequence[Job], capacities: Capacities, cap: int) -> tuple[tuple[str, float], ...]:
+    """Return the seconds that the jobs of an export add to each resource (work / units)."""
+    found: dict[str, float] = {}
+    for job in jobs:
+        for name, units in work_units(job, capacities):
+            seconds = units * job.predicted_seconds / (cap if name == WORKERS else units_of(name, capacities))
+            found[name] = found.get(name, 0.0) + seconds
+    return tuple(found.items())
 
 
 def _place(ends: Mapping[int, Mapping[str, float]], loads: Sequence[tuple[str, float]], budgets: Mapping[int, float]) -> int:

@@ -10,7 +10,7 @@ from rivet_core.facts import Capacities, Job
 from rivet_core.scheduling.bound import lower_bound
 from rivet_core.scheduling.chains import longest_chain
 from rivet_core.scheduling.loads import Load, collect_loads
-from rivet_core.scheduling.resources import CONNECTIONS, HEAVY, WORKERS, cap_workers, demands, group_capacity, units_of
+from rivet_core.scheduling.resources import CONNECTIONS, HEAVY, WORKERS, cap_workers, group_capacity, units_of, work_units
 
 MAX_PARTS = 16
 """More parts than this of one export are never suggested."""
@@ -112,7 +112,7 @@ class _Model:
         load = Load()
         for job, seconds in zip(self._jobs, self._durations, strict=True):
             if job.group == group:
-                load.add(dict(demands(job, wider))[resource], seconds)
+                load.add(dict(work_units(job, wider))[resource], seconds)
         return load
 
     def _split(self, parts: int) -> float:
@@ -124,7 +124,8 @@ class _Model:
         floor = max(max(durations), longest_chain(self._jobs, durations)[1])
         changed = {
             name: self._loads[name].split(seconds, parts).seconds(self._units[name])
-            for name, _ in demands(whole, self._capacities)
+            for name, units in work_units(whole, self._capacities)
+            if units >= 1
         }
         return self._maximum(floor, changed)
 

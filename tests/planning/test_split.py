@@ -1,7 +1,8 @@
-"""`rivet plan --split` on a real catalog: the spec stays the single source of truth, the dataset stays one."""
+"""`rivet plan --split` on a real catalog: the units become several schedule entries, the dataset stays one."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 
@@ -9,11 +10,14 @@ import pytest
 import yaml
 
 from rivet_core.artifact import read_plan, write_plan
+from rivet_core.artifact.canonical import plan_bytes
 from rivet_core.config import load_config
 from rivet_core.planning.build import build_plan
 from rivet_core.planning.request import PlanRequest
 from rivet_core.plugins import load_plugins
 from rivet_core.running import ApplyOptions, apply_plan
+from rivet_core.scheduling.plan_campaign import campaign_from_plan
+from rivet_core.scheduling.shares import share_names
 
 
 @pytest.fixture
@@ -47,25 +51,45 @@ def test_the_bound_is_named_with_what_a_split_gains(planned):
     plan = planned()
     assert plan.campaign.lower_bound.binding.kind == "longest"
     (hint,) = hints(plan)
-    assert "big alone is the lower bound; rivet plan --split reads it in" in hint
-    assert plan.export("big").spec["parallel"] == 1
+    assert "big is alone the lower bound; rivet plan --split makes" in hint
+    assert plan.export("big").split_in is None
+    assert b"split_in" not in plan_bytes(plan)
 
 
-def test_split_sets_parallel_keeps_the_units_and_counts_the_connections(planned, tmp_path):
+def test_the_units_stay_and_become_entries_of_the_schedule(planned, tmp_path):
     before, after = planned(), planned(split=True)
     big = after.export("big")
-    parts = big.spec["parallel"]
-    assert 2 <= parts <= 4
+    assert 2 <= big.split_in <= 4
+    assert big.spec == before.export("big").spec
     assert big.units == before.export("big").units
+    assert big.predicted_seconds == before.export("big").predicted_seconds
     assert after.campaign.lower_bound.seconds < before.campaign.lower_bound.seconds
-    assert big.predicted_seconds.p50 == pytest.approx(before.export("big").predicted_seconds.p50 / parts, rel=0.01)
-    assert f"big is read in {parts} parts at once" in hints(after)[0]
+    assert after.campaign.predicted.makespan_seconds < before.campaign.predicted.makespan_seconds
+    assert sorted(name for wave in after.campaign.waves for name in wave.exports) == ["big", "small"]
+    assert f"the units of big are {big.split_in} entries of the schedule" in hints(after)[0]
     write_plan(after, tmp_path / "plan.json")
+    campaign = campaign_from_plan(json.loads((tmp_path / "plan.json").read_bytes()))
+    assert [job.name for job in campaign.jobs] == [*share_names("big", big.split_in), "small"]
+    seconds = sum(job.predicted_seconds for job in campaign.jobs if job.share_of)
+    assert seconds == pytest.approx(big.predicted_seconds.p50)
     outcome = apply_plan(read_plan(tmp_path / "plan.json"), load_plugins(), ApplyOptions())
     assert {export.name: export.rows for export in outcome.exports} == {"big": 20000, "small": 0}
 
 
+def test_the_bound_of_a_split_export_is_told_by_its_own_name(planned):
+    plan = planned(split=True, workers=2)
+    assert plan.export("big").split_in == 2
+    assert (plan.campaign.lower_bound.binding.kind, plan.campaign.lower_bound.binding.name) in (
+        ("longest", "big"),
+        ("workers", ""),
+    )
+
+
+def test_exports_are_not_split_into_what_workers_and_connections_cannot_read(planned):
+    assert planned(split=True, workers=1).export("big").split_in is None
+
+
 def test_an_export_without_units_is_told_what_it_needs(planned):
     plan = planned(mode="full", split=True)
-    assert plan.export("big").spec["parallel"] == 1
-    assert "with mode: chunked, rivet plan --split can read it in parts" in hints(plan)[0]
+    assert plan.export("big").split_in is None
+    assert "with mode: chunked, rivet plan --split makes entries of its units" in hints(plan)[0]

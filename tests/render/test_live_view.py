@@ -14,6 +14,7 @@ import yaml
 from rich.console import Console
 
 from rivet_core.artifact import Plan
+from rivet_core.artifact.canonical import seal
 from rivet_core.config import load_config
 from rivet_core.planning.build import build_plan
 from rivet_core.planning.request import PlanRequest
@@ -72,3 +73,24 @@ def test_it_shows_waves_connections_and_the_least_time_to_go(plan: Plan, monkeyp
     last = shown(view)
     assert "1 failed" in last
     assert "to go" not in last
+
+
+def test_a_split_export_counts_by_its_shares(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_view, "RECKON_EVERY_SECONDS", 0.0)
+    a, b = plan.exports
+    b = b.model_copy(update={"split_in": 3, "spec": {**b.spec, "parallel": 1}})
+    view = LiveView(seal(plan.model_copy(update={"exports": (a, b)})), Console(file=io.StringIO()))
+    view(event("campaign_started", workers=4, policy="waves"))
+    view(event("export_finished", "a", rows=0, bytes=10))
+    view(event("export_started", "b"))
+    assert "connections" not in shown(view)
+    for number in (1, 2):
+        view(event("share_started", "b", share=f"b/{number}", shares=3, units=2))
+    both = shown(view)
+    assert "g 2/4 connections" in both
+    assert "wave 2 of 2" in both
+    assert "to go, 1 of 1 left unmeasured" in both
+    view(event("share_finished", "b", share="b/1", seconds=1.0))
+    assert "g 1/4 connections" in shown(view)
+    view(event("export_finished", "b", rows=5000, bytes=10))
+    assert "to go" not in shown(view)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from rivet_core.artifact.canonical import seal
 from rivet_core.running.jobs import capacities_of, choose_policy, jobs_of
 from rivet_core.running.task import tasks_from_plan
 from rivet_core.scheduling.plan_campaign import campaign_from_plan
@@ -28,3 +29,23 @@ def test_a_deadline_counts_inside_the_window_and_a_declared_one_chooses_the_poli
     simulated = campaign_from_plan(plan.model_dump(mode="json")).jobs
     assert [job.deadline for job in running] == [job.deadline for job in simulated] == [near, False]
     assert ("RV504" in [reason.code for reason in plan.exports[0].reasons]) is near
+
+
+def test_a_split_export_is_the_same_jobs_for_the_run_and_for_a_simulation(shop):
+    shop.config(
+        {"name": "orders", "table": "orders", "mode": "chunked", "chunk_size": 25, "parallel": 2},
+        {"name": "late", "table": "customers", "depends_on": ["orders"]},
+        source={"type": "sqlite", "path": "shop.db", "source_group": "g"},
+        source_groups={"g": {"max_connections": 4}},
+    )
+    plan = shop.plan()
+    orders, late = plan.exports
+    plan = seal(plan.model_copy(update={"exports": (orders.model_copy(update={"split_in": 3}), late)}))
+    tasks = tasks_from_plan(plan)
+    running = jobs_of(tasks, capacities_of(plan, tasks, 4), {})
+    assert running == campaign_from_plan(plan.model_dump(mode="json")).jobs
+    assert [job.name for job in running] == ["orders/1", "orders/2", "orders/3", "late"]
+    assert running[3].depends_on == ("orders/1", "orders/2", "orders/3")
+    assert running[0].predicted_seconds == pytest.approx(orders.predicted_seconds.p50 * 2 / 3)
+    whole, _ = jobs_of(tasks, capacities_of(plan, tasks, 4), {}, whole=True)
+    assert (whole.name, whole.connections) == ("orders", 2)

@@ -15,16 +15,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from benchmarks.schedule.play import FAILURES, Play, task_of
 from rivet_core.facts import GroupCapacity
+from rivet_core.running.context import RunContext
 from rivet_core.running.events import Events
 from rivet_core.running.executor import Executor
-from rivet_core.running.extract import RunContext
 from rivet_core.running.outcome import DONE, FAILED, ExportOutcome
 from rivet_core.running.retry import Budget
 from rivet_core.running.stop import Stop
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.scheduling.resources import demands, units_of
 from rivet_core.state import read_state
-from tests.scheduling.campaigns import POLICIES, draw_campaign
+from tests.scheduling.campaigns import POLICIES, draw_campaign, split_some
 
 SEQUENCES = 2000
 NAMES = sorted(POLICIES)
@@ -47,6 +47,7 @@ def test_t3_two_thousand_sequences(state, block):
     for seed in range(block, SEQUENCES, 4):
         rng = random.Random(seed)
         jobs, capacities = draw_campaign(seed, rng.randint(0, 30))
+        jobs = split_some(jobs, seed) if seed % 2 else jobs
         capacities = narrow(capacities) if seed % 5 == 0 else capacities
         play = Play(jobs, capacities, POLICIES[NAMES[seed % len(NAMES)]], state, rng, fail_fast=rng.random() < 0.1)
         play.play(failing=rng.choice([0.0, 0.1, 0.5, 1.0]), cancelling=rng.choice([0.0, 0.0, 0.05]))
@@ -59,6 +60,7 @@ class Campaign(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 2**32), count=st.integers(0, 12), policy=st.sampled_from(NAMES), one=st.booleans())
     def begin(self, seed, count, policy, one):
         jobs, capacities = draw_campaign(seed, count)
+        jobs = split_some(jobs, seed)
         with read_state("sqlite:///none.db") as state:
             self.play = Play(jobs, narrow(capacities) if one else capacities, POLICIES[policy], state, random.Random(seed))
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rivet_core.builtin.policies import builtin_policies
 from rivet_core.facts import Capacities, GroupCapacity, Job
+from rivet_core.scheduling.shares import SplitIn, with_shares
 
 POLICIES = {policy.name: policy for policy in builtin_policies()}
 
@@ -61,6 +62,13 @@ def draw_campaign(seed: int, count: int) -> tuple[tuple[Job, ...], Capacities]:
         for place in range(count)
     )
     return jobs, Capacities(workers=rng.randint(1, 5), groups=held)
+
+
+def split_some(jobs: Sequence[Job], seed: int) -> tuple[Job, ...]:
+    """Return `jobs` with up to three exports split into shares."""
+    rng = random.Random(seed)
+    names = rng.sample([found.name for found in jobs], k=min(len(jobs), rng.randint(0, 3)))
+    return with_shares(jobs, {name: SplitIn(units=rng.randint(1, 9), shares=rng.randint(1, 6)) for name in names})
 
 
 def campaigns(max_jobs: int = 25) -> st.SearchStrategy[tuple[tuple[Job, ...], Capacities]]:
