@@ -86,8 +86,8 @@ def order_by_length(jobs: Sequence[Job], capacities: Capacities) -> list[str]:
 
 def choose_longest(state: PoolState) -> str | None:
     """Return the longest head, leaving out exports that are not parallel_safe while another of them runs."""
-    alone = {job.export for job in state.running if not job.parallel_safe}
-    return next((job.name for job in state.heads if job.parallel_safe or alone <= {job.export}), None)
+    alone = next((job.export for job in state.running if not job.parallel_safe), None)
+    return next((job.name for job in state.heads if job.parallel_safe or alone in (None, job.export)), None)
 
 
 def order_by_bottleneck(jobs: Sequence[Job], capacities: Capacities) -> list[str]:

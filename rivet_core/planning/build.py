@@ -154,6 +154,7 @@ def _entries(
     by_name = {item.name: item for item in judged}
     entries = []
     shown: Shown = {}
+    split_in = campaign.shares()
     for subject in found.subjects:
         spec = subject.spec
         model = options_model(registry, registry.destination(spec.destination.type).record.options)
@@ -164,8 +165,10 @@ def _entries(
             entries.append(unplannable_entry(subject, secrets=options))
         else:
             wave = campaign.waves.wave_of[spec.name]
-            isolated, split_in = spec.name in campaign.isolated, campaign.split_in.get(spec.name)
-            entries.append(planned_entry(item, shown, wave=wave, isolated=isolated, split_in=split_in, secrets=options))
+            isolated = spec.name in campaign.isolated
+            entries.append(
+                planned_entry(item, shown, wave=wave, isolated=isolated, split_in=split_in.get(spec.name), secrets=options)
+            )
     return tuple(entries)
 
 

@@ -54,8 +54,7 @@ class Campaign:
         """What sets the bound: its kind, and the group or the export, also where that is one share of it."""
         return _binding(self.bound, self.jobs)
 
-    @property
-    def split_in(self) -> dict[str, int]:
+    def shares(self) -> dict[str, int]:
         """How many shares each split export has."""
         return {job.share_of: job.shares for job in self.jobs if job.share_of}
 
