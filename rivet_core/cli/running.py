@@ -111,5 +111,7 @@ def finish(
                 failures.setdefault((message.removeprefix(f"{export.name}: "), hint), []).append(export.name)
         for (message, hint), names in failures.items():
             show_error(RivetError(f"{_several(names)}: {message}", hint=hint))
+    if outcome.unrecorded:
+        out.warn(outcome.warnings[-1])  # known only after the last event
     if code:
         raise typer.Exit(code)

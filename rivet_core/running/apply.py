@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -147,6 +147,9 @@ def apply_plan(plan: Plan, registry: Registry, options: ApplyOptions, sink: Sink
             predicted_seconds=_predicted(plan, policy.name, workers, len(tasks)),
         )
         events.emit("campaign_finished", **outcome.headline())
+    if journal.failure is not None:
+        said = f"the journal of this run is not complete: {journal.failure.message}"
+        outcome = replace(outcome, warnings=(*outcome.warnings, said), unrecorded=journal.failure.exit_code)
     return outcome
 
 

@@ -21,6 +21,10 @@ from rivet_core.running.work import Work
 from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.scheduling.waiting import Waiting, why_waiting
 
+STATE = ("state", "")
+STATE_CODES = frozenset({"state_failed", "state_damaged"})
+"""What an export fails with when the state cannot be written: nothing can be committed then."""
+
 LOOK_SECONDS = 1.0
 """How long the watchdog waits for the lock; it must have something to say also where that is the trouble."""
 
@@ -160,6 +164,9 @@ class Executor:
         self._skip_all(skipped, job.export)
         if isinstance(error, StoppedError) or outcome is None:
             return
+        if error.code in STATE_CODES:
+            self._close_off(STATE, error)
+            return
         cause = self._breaker.failed(causes, error)
         if cause is not None:
             self._close_off(cause, error)
@@ -172,10 +179,8 @@ class Executor:
 
     def _close_off(self, cause: Cause, error: RivetError) -> None:
         waiting = dict.fromkeys(job.export for job in self._dispatcher.waiting_jobs())
-        left = [name for name in waiting if name not in self._started and cause in self._causes(name)]
-        kind = "source" if cause[0] == "source" else "destination"
-        name = cause[1] if cause[0] == "source" else self._where(cause)
-        message = f"{kind} {name}: {error.message}"
+        left = [name for name in waiting if name not in self._started and cause in (STATE, *self._causes(name))]
+        message = error.message if cause == STATE else f"{self._words(cause)}: {error.message}"
         for export in left:
             reason = f"not started: shared cause: {message}"
             outcome = ExportOutcome(name=export, status=NOT_STARTED, reason=reason, error=plain(error))
@@ -214,9 +219,12 @@ class Executor:
         task = self._tasks[name]
         return ("source", task.source), ("destination", destination_key(task))
 
-    def _where(self, cause: Cause) -> str:
-        task = next((task for task in self._tasks.values() if destination_key(task) == cause[1]), None)
-        return task.spec.destination.type if task else cause[1]
+    def _words(self, cause: Cause) -> str:
+        kind, name = cause
+        if kind == "source":
+            return f"source {name}"
+        task = next((task for task in self._tasks.values() if destination_key(task) == name), None)
+        return f"destination {task.spec.destination.type if task else name}"
 
 
 def is_done(outcome: ExportOutcome | None) -> bool:

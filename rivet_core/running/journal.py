@@ -6,7 +6,9 @@ import queue
 import threading
 from types import TracebackType
 
+from rivet_core.errors import RivetError
 from rivet_core.running.events import RunEvent, Sink
+from rivet_core.running.unexpected import unexpected
 from rivet_core.state import Event, StateStore
 
 GATHER_SECONDS = 0.2
@@ -31,8 +33,9 @@ KEPT = frozenset(
 class Journal:
     """A sink that keeps events and hands all of them on. Entries are written within `GATHER_SECONDS`.
 
-    As a context manager it writes what is left when it ends. The first failure to write is raised by the next event, or at the
-    end. A process that is killed loses what came in its last moments; what its exports did stands in the runs.
+    As a context manager it writes what is left when it ends. `failure` is the first one to write: exports go on, and whoever
+    runs the campaign says so at its end. A process that is killed loses what came in its last moments; what its exports did
+    stands in the runs.
     """
 
     def __init__(self, state: StateStore, plan_id: str, sink: Sink | None) -> None:
@@ -40,7 +43,7 @@ class Journal:
         self._plan_id = plan_id
         self._sink = sink
         self._entries: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-        self._failure: Exception | None = None
+        self.failure: RivetError | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._write, name="rivet-journal", daemon=True)
 
@@ -50,8 +53,6 @@ class Journal:
             self._entries.put(Event(at=event.at, kind=event.kind, plan_id=self._plan_id, export=event.export, data=event.data))
         if self._sink is not None:
             self._sink(event)
-        if self._failure is not None:
-            raise self._failure
 
     def __enter__(self) -> Journal:
         self._thread.start()
@@ -61,8 +62,6 @@ class Journal:
         self._over.set()
         self._entries.put(None)
         self._thread.join()
-        if self._failure is not None and error is None:
-            raise self._failure
 
     def _write(self) -> None:
         last = False
@@ -74,5 +73,7 @@ class Journal:
             last = None in found
             try:
                 self._state.record([entry for entry in found if entry is not None])
-            except Exception as failure:  # noqa: BLE001 - told by the next event; exports go on
-                self._failure = self._failure or failure
+            except RivetError as failure:
+                self.failure = self.failure or failure
+            except Exception as failure:  # noqa: BLE001 - a bug here must not take the exports along
+                self.failure = self.failure or unexpected("the journal", failure)

@@ -76,13 +76,15 @@ class CampaignOutcome:
     """Exports in the order in which they started."""
     pauses: tuple[str, ...] = ()
     """Groups that were left alone for a while: why, how long, and the worst value with its limit."""
+    unrecorded: int = 0
+    """The exit code of what kept the journal from being written, 0 when it is complete."""
     predicted_seconds: float | None = None
     """What the plan said the whole would take; `None` when something else was run than it was said of."""
 
     @property
     def exit_code(self) -> int:
         """The most serious code of all; a signal's own code when nothing worse than it happened."""
-        code = most_serious(export.exit_code for export in self.exports)
+        code = most_serious([*(export.exit_code for export in self.exports), self.unrecorded])
         if self.interrupted in (EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_BROKEN_PIPE) and code in (EXIT_DONE, EXIT_FAILED):
             return self.interrupted
         return code

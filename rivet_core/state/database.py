@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, delete, insert
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from rivet_core.errors import InternalError, RivetError
@@ -52,7 +52,11 @@ class Database:
             options: dict[str, Any] = {LEFT: self.patience.left(busy)}
             with queue, self._engine.connect().execution_options(**options) as connection, connection.begin():
                 yield connection
+            if busy is None:
+                self.patience.ended(well=True)
         except SQLAlchemyError as error:
+            if busy is None and isinstance(error, OperationalError):
+                self.patience.ended(well=False)
             raise self._failed("write", error) from error
 
     def close(self) -> None:

@@ -146,7 +146,7 @@ class Leases:
             return {row.name: _holder(row) for row in connection.execute(select(LEASES).order_by(LEASES.c.name))}
 
     def close(self) -> None:
-        """Release everything and stop the heartbeat."""
+        """Release everything and stop the heartbeat. Where that cannot be written it goes stale when the process ends."""
         self._stop.set()
         thread, self._thread = self._thread, None
         if thread is not None:
@@ -154,7 +154,7 @@ class Leases:
         with self._guard:
             held, self._held = self._held, set()
         if held:
-            with self._database.writing() as connection:
+            with contextlib.suppress(RivetError), self._database.writing() as connection:
                 connection.execute(delete(LEASES).where(LEASES.c.owner == self._owner))
 
     def _free(self, names: Sequence[str]) -> None:

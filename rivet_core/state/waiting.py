@@ -30,14 +30,20 @@ class Patience:
 
     def __init__(self) -> None:
         self._until = float("inf")
+        self._in_vain = False
 
     def hurry(self) -> None:
         """From now on nothing waits for long: the process was told to end."""
         self._until = min(self._until, time.monotonic() + HURRY_SECONDS)
 
+    def ended(self, *, well: bool) -> None:
+        """Remember how the last write ended: after one that waited in vain others wait for moments, until one succeeds."""
+        self._in_vain = not well
+
     def left(self, busy: float | None = None) -> Callable[[], float]:
         """Return a function that says how long a write that is asked for now may still wait, at most `busy` seconds."""
-        end = time.monotonic() + (BUSY_SECONDS if busy is None else busy)
+        usual = HURRY_SECONDS if self._in_vain else BUSY_SECONDS
+        end = time.monotonic() + (usual if busy is None else busy)
         least = LEAST_SECONDS if busy is None else 0.0
         begun: list[float] = []
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -19,8 +22,9 @@ from rivet_core.builtin.sqlite.session import SqliteSession
 from rivet_core.plugins import PluginInfo, Registry, Status
 from rivet_core.running.apply import ApplyOptions, apply_plan
 from rivet_core.running.events import Events
-from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED
+from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, NOT_STARTED, SKIPPED
 from rivet_core.scheduling.plan_campaign import campaign_from_plan
+from rivet_core.state import waiting
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT i FROM n"
 
@@ -349,6 +353,36 @@ def hooked(registry, **hooks):
     """The registry with one more plugin."""
     plugin = PluginInfo(name="acme", dist="rivet-acme", version="1.0", api=1, status=Status.OK, hooks=hooks)
     return Registry([*registry.plugins, plugin])
+
+
+def test_a_state_that_stays_locked_is_one_message_and_loses_nothing(shop, monkeypatch):
+    monkeypatch.setattr(waiting, "BUSY_SECONDS", 1.0)
+    monkeypatch.setattr(waiting, "HURRY_SECONDS", 0.2)
+    shop.config(*(customers(f"e{number}") for number in range(30)), planning={"workers": 2, "policy": "fifo"})
+    shop.apply(exports=("e0",))  # makes the state
+    plan = shop.plan()
+    path = shop.root / ".rivet" / "state.db"
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=10, check_same_thread=False)) as holder:
+
+        def sink(event):
+            if event.kind == "export_finished" and not holder.in_transaction:
+                holder.execute("BEGIN IMMEDIATE")
+
+        began = time.monotonic()
+        outcome = apply_plan(plan, shop.registry, ApplyOptions(), sink)
+        assert time.monotonic() - began < 12
+        holder.execute("ROLLBACK")
+    found = Counter(export.status for export in outcome.exports)
+    assert found[DONE] >= 1
+    assert found[NOT_STARTED] >= 25
+    assert outcome.exit_code == 1
+    assert len(outcome.shared_causes) == 1
+    assert "cannot write the state: database is locked" in outcome.shared_causes[0]
+    assert outcome.warnings[-1].startswith("the journal of this run is not complete: cannot write the state")
+    again = shop.apply(plan, resume=True)
+    assert {export.status for export in again.exports} <= {DONE, ALREADY_DONE}
+    for number in range(30):
+        assert shop.rows(f"e{number}", "id") == shop.source_rows("SELECT id FROM customers")
 
 
 def test_a_policy_that_misbehaves_is_named_by_the_plan_and_by_the_run(shop):

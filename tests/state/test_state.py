@@ -268,6 +268,28 @@ def test_who_waited_in_the_queue_does_not_wait_as_long_once_more(state, tmp_path
         other.execute("ROLLBACK")
 
 
+def test_after_a_wait_in_vain_others_wait_for_moments_until_one_succeeds(state, tmp_path, monkeypatch):
+    monkeypatch.setattr(waiting, "BUSY_SECONDS", 1.0)
+    monkeypatch.setattr(waiting, "HURRY_SECONDS", 0.1)
+    monkeypatch.setattr(waiting, "LEAST_SECONDS", 0.1)
+
+    def waited():
+        began = time.monotonic()
+        with pytest.raises(RivetError, match="locked"):
+            state.set_cursor("orders", CURSOR)
+        return time.monotonic() - began
+
+    with closing(sqlite3.connect(tmp_path / ".rivet" / "state.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert waited() >= 0.9
+        assert waited() < 0.6
+        other.execute("ROLLBACK")
+        state.set_cursor("orders", CURSOR)
+        other.execute("BEGIN IMMEDIATE")
+        assert waited() >= 0.9
+        other.execute("ROLLBACK")
+
+
 def test_slots_are_counted_over_all_processes(state, tmp_path):
     def slots(count):
         return (Slots(resource="connections:db", capacity=3, count=count),)
