@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks.live.agree import measure_agreement
 from benchmarks.live.bound import measure_bound
+from benchmarks.live.split import measure_split
 from benchmarks.schedule.__main__ import print_row
 from benchmarks.schedule.row import Row
 
@@ -50,6 +51,7 @@ def _rows(arguments: argparse.Namespace, directory: Path) -> Iterator[Row]:
         stack.callback(maria.remove)
         postgres = [server.create_database() for server in servers]
         yield from measure_agreement(postgres[0], directory / "agree", exports=arguments.exports, runs=arguments.runs)
+        yield from measure_split(postgres[1], directory / "split", runs=arguments.runs)
         yield from measure_bound(
             postgres, maria.create_database(), directory / "bound", tables=arguments.tables, runs=arguments.runs
         )

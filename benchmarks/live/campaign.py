@@ -29,9 +29,9 @@ class LiveCampaign:
         self._registry = load_plugins()
         self.opening_seconds = 0.0
 
-    def plan(self) -> Plan:
+    def plan(self, *, split: bool = False) -> Plan:
         """Plan it with what history there is."""
-        return build_plan(load_config(self._path), self._registry, PlanRequest())
+        return build_plan(load_config(self._path), self._registry, PlanRequest(split=split))
 
     def apply(self, plan: Plan) -> CampaignOutcome:
         """Run the plan; raises when an export was not done. `opening_seconds` is what passed before the first one started."""

@@ -6,6 +6,7 @@ them ends the run; what they had published stays for a resume.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -48,17 +49,19 @@ class SharedRun:
             return outcome, self._error
         began = time.monotonic()
         failure: RivetError | None = None
-        try:
-            with connection():
+        with contextlib.ExitStack() as held:  # the commit may have to ask the source once more
+            try:
+                held.enter_context(connection())
+                began = time.monotonic()
                 units = units_of_share(run, job)
                 run.tell("share_started", share=job.name, shares=job.shares, units=len(units))
                 run.read(units, 1)
-            run.tell("share_finished", share=job.name, seconds=round(time.monotonic() - began, 3))
-        except RivetError as error:
-            failure = error
-        except BaseException as error:  # noqa: BLE001 - the others must not wait for a share that died
-            failure = unexpected(job.export, error)
-        return self._leave(run, job, failure, time.monotonic() - began), self._error
+                run.tell("share_finished", share=job.name, seconds=round(time.monotonic() - began, 3))
+            except RivetError as error:
+                failure = error
+            except BaseException as error:  # noqa: BLE001 - the others must not wait for a share that died
+                failure = unexpected(job.export, error)
+            return self._leave(run, job, failure, time.monotonic() - began), self._error
 
     def _enter(self) -> tuple[ExportRun | None, ExportOutcome | None]:
         """Return the run if there is something to read, and its outcome if that showed just now."""

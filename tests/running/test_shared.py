@@ -323,3 +323,15 @@ def test_the_plan_says_it_to_the_task(shop):
     config(shop, kind="sqlite")
     (task,) = tasks_from_plan(split(shop.plan(), 3))
     assert task.split_in == 3
+
+
+def test_a_resumed_export_without_rows_asks_for_its_columns_over_the_last_connection(played):
+    config(played, slots=1)
+    played.sql("DELETE FROM orders WHERE id > 50")
+    plan = split(played.plan(), 2)
+    played.sql("DELETE FROM orders")
+    Played.failing[1] = SourceError("the table is odd", error_class="other")
+    assert statuses(played.apply(plan)) == {"orders": FAILED}
+    Played.failing.clear()
+    assert statuses(played.apply(plan, resume=True)) == {"orders": DONE}
+    assert played.table("orders").column_names == ["id", "total", "updated_at"]
