@@ -125,6 +125,7 @@ def _facets(export: ExportPlan, rank: int | None) -> dict[str, Any]:
         "heavy": export.heavy,
         "source_group": export.source_group,
         "strategy": export.strategy,
+        "split_in": export.split_in,
         "cursor_snapshot": [mark.model_dump() for mark in export.cursor_snapshot],
     }
 

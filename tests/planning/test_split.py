@@ -11,6 +11,7 @@ import yaml
 
 from rivet_core.artifact import read_plan, write_plan
 from rivet_core.artifact.canonical import plan_bytes
+from rivet_core.artifact.diff import diff_plans
 from rivet_core.config import load_config
 from rivet_core.planning.build import build_plan
 from rivet_core.planning.request import PlanRequest
@@ -93,3 +94,10 @@ def test_an_export_without_units_is_told_what_it_needs(planned):
     plan = planned(mode="full", split=True)
     assert plan.export("big").split_in is None
     assert "with mode: chunked, rivet plan --split makes entries of its units" in hints(plan)[0]
+
+
+def test_a_diff_names_what_was_split(planned):
+    found = diff_plans(planned(), planned(split=True))
+    (big,) = [change for change in found.changed if change.name == "big"]
+    assert big.fields["split_in"][0] is None
+    assert big.fields["split_in"][1] >= 2
