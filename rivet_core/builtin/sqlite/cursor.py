@@ -29,6 +29,7 @@ TEXTS = frozenset({TypeKind.TEXT, TypeKind.UUID, *TIMES})
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:([ T])\d\d:\d\d(?::\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?\Z")
 _NUMBER = re.compile(r"-?(?:\d+|(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf)\Z", re.IGNORECASE)
 _INTEGER = re.compile(r"-?\d+\Z")
+_DATE_GLOB = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*"
 _MILLISECONDS_FROM = 100_000_000_000
 """Unix times from here on are milliseconds: as seconds this is the year 5138."""
 
@@ -105,6 +106,26 @@ def check_one_class(connection: Connection, export: str, source: str, column: st
         )
 
 
+def check_below(connection: Connection, export: str, source: str, column: str, lower: Sequence[Mark]) -> None:
+    """Raise `SourceError` when text that is no ISO time, or one of another form, was written where a cursor has passed.
+
+    `OrderCheck` sees what is read only. Text below any year of now (empty, `12.01.2024`, seconds since 1970) and times of the
+    mark's own day with another separator are found by an index of the cursor, if there is one, without reading the table.
+    """
+    clock = _ISO.match(lower[0].value) if lower else None
+    if clock is None:
+        return
+    day, separator = lower[0].value[:10], clock.group(1)
+    odd = f"{column} >= '' AND {column} < '1900-' AND {column} NOT GLOB '{_DATE_GLOB}'"
+    other = f"{column} > ? AND {column} < ? AND substr({column}, 11, 1) NOT IN ('', ?)"
+    if _any(connection, source, odd) or (separator and _any(connection, source, other, day, lower[0].value, separator)):
+        raise SourceError(
+            f"{export}: the cursor {column} holds times in a form that sorts before the end of the last run and would be lost",
+            hint="bring it to one form in a query, read by another column, or set `allow_text_cursor: true` for byte order",
+            error_class="data",
+        )
+
+
 def check_window_class(connection: Connection, export: str, source: str, column: str, *, unix: bool) -> None:
     """Raise `SourceError` when a time column holds values that no window of this kind can ever select."""
     if _any(connection, source, f"{column} {'>=' if unix else '<'} ''"):
@@ -116,8 +137,8 @@ def check_window_class(connection: Connection, export: str, source: str, column:
         )
 
 
-def _any(connection: Connection, source: str, condition: str) -> bool:
-    return connection.execute(f"SELECT 1 FROM {source} WHERE {condition} LIMIT 1").fetchone() is not None
+def _any(connection: Connection, source: str, condition: str, *values: str) -> bool:
+    return connection.execute(f"SELECT 1 FROM {source} WHERE {condition} LIMIT 1", values).fetchone() is not None
 
 
 class OrderCheck:

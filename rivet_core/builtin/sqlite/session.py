@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from rivet_core.builtin.sqlite import catalog
 from rivet_core.builtin.sqlite.connection import CHANGED, Connection
-from rivet_core.builtin.sqlite.cursor import OrderCheck, check_one_class, check_window_class
+from rivet_core.builtin.sqlite.cursor import TIMES, OrderCheck, check_below, check_one_class, check_window_class
 from rivet_core.builtin.sqlite.options import SqliteOptions
 from rivet_core.builtin.sqlite.pool import Pool
 from rivet_core.builtin.sqlite.read import Shape, SqliteStream
@@ -113,6 +113,8 @@ class SqliteSession:
             plan = cursor_plan(spec, facts, table)
             key = key_expressions(SQLITE, spec, unit)[0]
             check_one_class(connection, spec.export, aliased(source), key, plan.kind)
+            if plan.kind in TIMES and not spec.allow_text_cursor:
+                check_below(connection, spec.export, aliased(source), key, unit.lower)
             if plan.nullable and spec.null_cursor == "skip":
                 (skipped,) = connection.execute(f"SELECT count(*) FROM {aliased(source)} WHERE {key} IS NULL").fetchone()
                 counts = {f"{plan.positions[0][0]}: null cursor skipped": skipped} if skipped else {}

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -248,6 +250,38 @@ def test_time_cursors_whose_bytes_do_not_sort_by_time_are_refused(database, open
     spec = ReadSpec(export="e", table="t", mode=Mode.INCREMENTAL, cursor=("at",))
     with pytest.raises(SourceError, match=told):
         run(session, spec, ())
+
+
+@pytest.mark.parametrize(
+    ("first", "late", "refused"),
+    [
+        ("2026-01-01 00:00:00", "", True),
+        ("2026-01-01 00:00:00", " 2026-01-02", True),
+        ("2026-01-01 00:00:00", "12.01.2026", True),
+        ("2026-01-01 00:00:00", "1/2/2026", True),
+        ("2026-01-01 00:00:00", "n/a", True),
+        ("2026-01-01T10:00:00", "2026-01-01 12:00:00", True),
+        ("2026-01-01", "", True),
+        ("2026-01-01 00:00:00", "1066-10-14 09:00:00", False),
+        ("2026-01-01T10:00:00", "2026-01-01T09:00:00", False),
+        ("2026-01-01T10:00:00", "2026-01-01", False),
+        ("2026-01-01T10:00:00", "2026-01-01T11:00:00", False),
+    ],
+)
+def test_text_written_below_the_cursor_in_another_form_is_no_silent_loss(database, open_session, first, late, refused) -> None:
+    path = database("CREATE TABLE t (id INTEGER PRIMARY KEY, at DATETIME)", ("INSERT INTO t (at) VALUES (?)", [(first,)]))
+    session = open_session(path)
+    spec = ReadSpec(export="e", table="t", mode=Mode.INCREMENTAL, cursor=("at",))
+    _, _, marks = run(session, spec, ())
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO t (at) VALUES (?)", [late])
+        connection.commit()
+    if refused:
+        with pytest.raises(SourceError, match=r"before the end of the last run|not ISO time"):
+            run(session, spec, marks)
+    else:
+        run(session, spec, marks)
+    run(session, replace(spec, allow_text_cursor=True), marks)
 
 
 @pytest.mark.parametrize(
