@@ -20,14 +20,13 @@ def check(
 ) -> None:
     """Check each export: strategy, cursor, index use, the fidelity of every column, warnings. Reads catalogs only.
 
-    Exit code 2 when a finding is an error. -v lists every column.
+    Exit code 2 when a finding is an error, 3 when it is that a plugin cannot be used. -v lists every column.
 
     Example: rivet check --strict
     """
     from rivet_core.cli.campaign import check_names, load_campaign
-    from rivet_core.errors import EXIT_CONFIG
     from rivet_core.planning.check import check_campaign
-    from rivet_core.planning.finding import any_error
+    from rivet_core.planning.finding import exit_code_of
     from rivet_core.render.check_view import check_text
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
@@ -35,16 +34,16 @@ def check(
     names = check_names(export or (), [spec.name for spec in loaded.exports])
     specs = [spec for spec in loaded.exports if not names or spec.name in names]
     report = check_campaign(loaded, specs, registry, strict=strict)
-    failed = any_error(report.all_findings)
+    code = exit_code_of(report.all_findings)
     if json:
         out.json(
             {
-                "ok": not failed,
+                "ok": not code,
                 "exports": [item.as_dict() for item in report.exports],
                 "findings": [finding.as_dict() for finding in report.findings],
             }
         )
     else:
         out.data(check_text(report, width=width(), every_column=verbose))
-    if failed:
-        raise typer.Exit(EXIT_CONFIG)
+    if code:
+        raise typer.Exit(code)

@@ -26,23 +26,22 @@ def doctor(
     """Look at config, plugins, state, each source and each destination, and say what to do about what is wrong.
 
     Destinations are tried with a probe file that is deleted again; sources are only read. Exit code 2 when a finding is an
-    error. -q shows only warnings and errors.
+    error, 3 when it is that a plugin cannot be used. -q shows only warnings and errors.
 
     Example: rivet doctor --json
     """
-    from rivet_core.errors import EXIT_CONFIG
-    from rivet_core.planning.finding import any_error
+    from rivet_core.planning.finding import exit_code_of
     from rivet_core.render.doctor_view import doctor_text
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     findings = examine(config)
-    failed = any_error(findings)
+    code = exit_code_of(findings)
     if json:
-        out.json({"ok": not failed, "findings": [finding.as_dict() for finding in findings]})
+        out.json({"ok": not code, "findings": [finding.as_dict() for finding in findings]})
     else:
         out.data(doctor_text(findings, quiet=quiet))
-    if failed:
-        raise typer.Exit(EXIT_CONFIG)
+    if code:
+        raise typer.Exit(code)
 
 
 def examine(path: Path) -> list[Finding]:
@@ -84,6 +83,7 @@ def _config(path: Path) -> tuple[CampaignConfig | None, list[Finding]]:
 
 
 def _plugins(config: CampaignConfig | None) -> tuple[Registry, list[Finding]]:
+    from rivet_core.errors import EXIT_PLUGIN
     from rivet_core.planning.finding import Finding, Severity
     from rivet_core.plugins import Status, load_plugins
 
@@ -97,6 +97,7 @@ def _plugins(config: CampaignConfig | None) -> tuple[Registry, list[Finding]]:
             message=str(plugin.status) + (f": {plugin.detail}" if plugin.detail else ""),
             evidence=f"{plugin.dist} {plugin.version}",
             hint=plugin.hint,
+            exit_code=EXIT_PLUGIN,
         )
         for plugin in registry.plugins
     ]
@@ -105,10 +106,10 @@ def _plugins(config: CampaignConfig | None) -> tuple[Registry, list[Finding]]:
 def _keys(config: CampaignConfig, registry: Registry) -> list[Finding]:
     from rivet_core.config import check_plugin_keys
     from rivet_core.errors import RivetError
-    from rivet_core.planning.finding import Finding, Severity
+    from rivet_core.planning.finding import Finding
 
     try:
         check_plugin_keys(config, registry)
     except RivetError as error:
-        return [Finding(severity=Severity.ERROR, subject="config", message=error.message, hint=error.hint)]
+        return [Finding.of(error, "config")]
     return []

@@ -34,7 +34,7 @@ def examine_state(config: CampaignConfig) -> list[Finding]:
         with read_state(url, base=config.base) as state:
             known = len(state.cursors())
     except RivetError as error:
-        return [Finding(severity=Severity.ERROR, subject="state", message=error.message, hint=error.hint)]
+        return [Finding.of(error, "state")]
     if not url.startswith("sqlite:"):
         return [Finding(severity=Severity.OK, subject="state", message="reachable", evidence=f"{known} cursors")]
     path = Path(url.removeprefix("sqlite:///"))
@@ -95,7 +95,7 @@ def _examine(specs: list[ExportSpec], config: CampaignConfig, registry: Registry
             findings = list(probe_store(store, f"{subject} {store.where}"))
     except RivetError as error:
         names = ", ".join(spec.name for spec in specs[:3]) + (", ..." if len(specs) > 3 else "")
-        return [Finding(severity=Severity.ERROR, subject=subject, message=error.message, evidence=names, hint=error.hint)]
+        return [Finding.of(error, subject, evidence=names)]
     return findings
 
 

@@ -34,7 +34,7 @@ def examine_source(source: SourceConfig, config: CampaignConfig, registry: Regis
         endpoint, chosen = _endpoint(source, config, registry)
         server, findings = _ask(source, specs, config, registry)
     except RivetError as error:
-        return [Finding(severity=Severity.ERROR, subject=subject, message=error.message, hint=error.hint)]
+        return [Finding.of(error, subject)]
     after = datetime.now(UTC)
     role = "" if server.role is Role.UNKNOWN else f", {server.role}"
     reached = Finding(
@@ -93,7 +93,7 @@ def _rights(view: SourceView, specs: Sequence[ExportSpec]) -> Iterable[Finding]:
     for spec in specs:
         error = view.failures.get(spec.name)
         if error is not None:
-            yield Finding(severity=Severity.ERROR, subject=f"export {spec.name}", message=error.message, hint=error.hint)
+            yield Finding.of(error, f"export {spec.name}")
     if not view.failures:
         yield Finding(
             severity=Severity.OK,

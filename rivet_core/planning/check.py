@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from rivet_core.config import CampaignConfig
+from rivet_core.errors import RivetError
 from rivet_core.facts import ExportSpec, Json, Mode
 from rivet_core.planning.entries import WORDS, strategy
 from rivet_core.planning.finding import Finding, Severity
@@ -86,9 +87,7 @@ def check_campaign(
 
 def _sources(found: Survey) -> list[Finding]:
     findings = [
-        Finding(severity=Severity.ERROR, subject=f"source {name}", message=view.error.message, hint=view.error.hint)
-        for name, view in sorted(found.views.items())
-        if view.error is not None
+        Finding.of(view.error, f"source {name}") for name, view in sorted(found.views.items()) if view.error is not None
     ]
     return findings + [Finding(severity=Severity.WARNING, subject="campaign", message=text) for text in found.warnings]
 
@@ -102,9 +101,7 @@ def _say_shared_once(exports: tuple[ExportCheck, ...], found: Survey) -> tuple[E
 def _export(subject: Subject, verdict: Verdict | None, *, strict: bool) -> ExportCheck:
     spec = subject.spec
     if verdict is None:
-        message = "it was not inspected" if subject.error is None else subject.error.message
-        hint = "" if subject.error is None else subject.error.hint
-        finding = Finding(severity=Severity.ERROR, subject=spec.name, message=message, hint=hint)
+        finding = Finding.of(subject.error or RivetError("it was not inspected"), spec.name)
         return ExportCheck(
             name=spec.name, source=spec.source, ok=False, strategy=WORDS[spec.mode], verdict="unplannable", findings=(finding,)
         )

@@ -145,5 +145,5 @@ def _unknown_type(spec: ExportSpec, name: str, asked: str) -> Finding | None:
     try:
         parse_override(name, asked)
     except ConfigError as error:
-        return Finding(severity=Severity.ERROR, subject=spec.name, message=error.message, hint=error.hint)
+        return Finding.of(error, spec.name)
     return None

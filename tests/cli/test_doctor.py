@@ -18,6 +18,7 @@ from rivet_core.facts import Role, ServerFacts
 from rivet_core.planning.finding import Finding, Severity
 from rivet_core.sql.endpoint import Endpoint, Tls
 from rivet_core.stores import open_store
+from tests.plugins.fake import install
 
 CONFIG = """
 sources:
@@ -96,6 +97,21 @@ def test_without_a_config_it_names_init(cli: Any) -> None:
     said = cli("doctor")
     assert said.code == 2
     assert "rivet init" in said.out
+
+
+@pytest.mark.parametrize(("given", "asked"), [("type: sqlite", "type: oracel"), ("type: local", "type: ftpx")])
+def test_an_unknown_type_is_a_plugin_that_cannot_be_used(cli: Any, shop: Path, given: str, asked: str) -> None:
+    (shop / "rivet.yaml").write_text(CONFIG.replace(given, asked))
+    assert cli("doctor").code == 3
+    assert cli("check").code == 3
+
+
+def test_so_is_a_broken_one_beside_anything_else(cli: Any, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(shop, "doctor_bad", "raise ValueError")
+    monkeypatch.syspath_prepend(str(shop))
+    assert cli("doctor").code == 3
+    (shop / "shop.db").unlink()
+    assert cli("doctor").code == 3
 
 
 def test_a_state_that_cannot_be_written_is_an_error(cli: Any, shop: Path) -> None:
