@@ -9,19 +9,20 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
-from rivet_core.facts import MAX_WORKERS
+from rivet_core.facts import MAX_WORKERS, Tier
 
 if TYPE_CHECKING:
     from rivet_core.api import SchedulingPolicy
     from rivet_core.scheduling.campaign_file import Campaign
     from rivet_core.scheduling.simulate import SimulationResult
 
+AUTO = "auto"
 DEFAULT_POLICY = "bottleneck"
 
 
 def simulate(
     file: Annotated[Path, typer.Argument(help="A plan file or a campaign file.")],
-    policy: Annotated[list[str] | None, typer.Option("--policy", help="The policy; may be repeated.", metavar="NAME")] = None,
+    policy: Annotated[list[str] | None, typer.Option("--policy", help="The policy, or auto; may be repeated.", metavar="NAME")] = None,
     workers: Annotated[
         list[int] | None, typer.Option("--workers", min=1, max=MAX_WORKERS, help="Workers; may be repeated.", metavar="N")
     ] = None,
@@ -33,13 +34,15 @@ def simulate(
 ) -> None:
     """Simulate a campaign with the same policies that apply runs. Reads the file, and of the config which plugins to use.
 
+    Policy auto is the one that the plan holds; for a campaign file, what `planning.policy: auto` would choose.
+
     Example: rivet simulate plan.json --policy bottleneck --policy waves --workers 4 --workers 8
     """
     from rivet_core.scheduling.simulate import simulate_campaign, what_ifs_of
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
-    campaign, planned = _read(file)
-    records = _policies(policy or [planned], config)
+    campaign, planned, auto = _read(file)
+    records = _policies([auto if name == AUTO else name for name in policy or [planned]], config)
     counts = workers or [campaign.capacities.workers]
     results = [simulate_campaign(campaign, record, count) for record in records for count in counts]
     changes = {count: what_ifs_of(campaign, count) if what_if else () for count in counts}
@@ -57,8 +60,8 @@ def simulate(
     out.data(_text(results, campaign, [(item.change, item.lower_bound_seconds) for item in changes[counts[0]]]))
 
 
-def _read(path: Path) -> tuple[Campaign, str]:
-    """Return the campaign of a file and the policy that its plan chose."""
+def _read(path: Path) -> tuple[Campaign, str, str]:
+    """Return the campaign of a file, the policy for it when none is asked for, and the one that `auto` stands for."""
     import json
 
     from rivet_core.artifact import read_plan
@@ -77,8 +80,16 @@ def _read(path: Path) -> tuple[Campaign, str]:
         data = None
     if isinstance(data, dict) and "plan_version" in data:
         plan = read_plan(path)
-        return campaign_from_plan(plan.model_dump(mode="json")), plan.campaign.policy.name
-    return read_campaign(raw), DEFAULT_POLICY
+        name = plan.campaign.policy.name
+        return campaign_from_plan(plan.model_dump(mode="json")), name, name
+    campaign = read_campaign(raw)
+    return campaign, DEFAULT_POLICY, _automatic(campaign)
+
+
+def _automatic(campaign: Campaign) -> str:
+    if any(job.wave is not None for job in campaign.jobs):
+        return "waves"
+    return "fast-lane" if any(job.deadline or job.tier == Tier.HIGH for job in campaign.jobs) else DEFAULT_POLICY
 
 
 def _policies(names: list[str], config: Path) -> list[SchedulingPolicy]:
@@ -92,7 +103,7 @@ def _policies(names: list[str], config: Path) -> list[SchedulingPolicy]:
     if unknown:
         raise ConfigError(
             f"there is no scheduling policy {unknown[0]}",
-            hint=f"the policies are {', '.join(sorted(registry.policies))}",
+            hint=f"the policies are {AUTO}, {', '.join(sorted(registry.policies))}",
             code="unknown_policy",
         )
     return [registry.policies[name].record for name in dict.fromkeys(names)]
