@@ -12,7 +12,7 @@ import sys
 import tempfile
 import tomllib
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from rivet_core.plugins.discovery import discover
 
 SECONDS = 600.0
 """How long one run of tests may take."""
+CHECK_SECONDS = 30.0
+"""How long one check of the kit may take; all of it together takes a few seconds for a plugin that keeps the rules."""
 _SPEAKS = ("test_every_point_is_explained", "test_its_reasons_are_worth_nothing_and_say_something")
 """Checks that only a plugin's own cases can make meaningful: they want at least one sample that makes it speak."""
 _OWN_PLACE = {
@@ -97,10 +99,10 @@ def _in_directory(root: Path) -> list[Subject]:
     ]
 
 
-def check_plugin(subject: Subject) -> list[Finding]:
+def check_plugin(subject: Subject, say: Callable[[str], None]) -> list[Finding]:
     """Return one finding per check that failed, one for those that hold, and what could not be checked here.
 
-    Raises `PluginError` when pytest, which the kit needs, is not installed.
+    `say` hears what runs now. Raises `PluginError` when pytest, which the kit needs, is not installed.
     """
     if importlib.util.find_spec("pytest") is None:
         raise PluginError("the conformance kit needs pytest", hint="pip install 'rivet-core[testing]'", code="no_pytest")
@@ -112,9 +114,11 @@ def check_plugin(subject: Subject) -> list[Finding]:
             paths += [str(subject.root / "src"), str(subject.root)]
         kit = place / "test_kit.py"
         kit.write_text(Path(__file__).with_name("plugin_kit.txt").read_text(encoding="utf-8"), encoding="utf-8")
-        findings = list(_run(subject, kit, place, paths, what="the kit"))
+        say(f"plugin {subject.plugin}: the kit, at most {CHECK_SECONDS:g} s a check")
+        findings = list(_run(subject, kit, place, paths, what="the kit", options=("-p", "rivet_core.testing.patience")))
         tests = subject.root / "tests" if subject.root is not None else None
         if tests is not None and tests.is_dir():
+            say(f"plugin {subject.plugin}: its own tests, at most {SECONDS:g} s")
             findings += _run(subject, tests, place, paths, what="its own tests")
         elif tests is not None:
             findings.append(_info(subject, "it has no tests", "rivet plugins new shows what they look like"))
@@ -131,19 +135,23 @@ def _pretend_installed(subject: Subject, place: Path) -> None:
     (info / "entry_points.txt").write_text(f"[{ENTRY_POINT_GROUP}]\n{subject.plugin} = {subject.module}\n")
 
 
-def _run(subject: Subject, tests: Path, place: Path, paths: list[str], *, what: str) -> Iterator[Finding]:
+def _run(
+    subject: Subject, tests: Path, place: Path, paths: list[str], *, what: str, options: tuple[str, ...] = ()
+) -> Iterator[Finding]:
     report = place / f"{tests.name}.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-o", "addopts="]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--import-mode=importlib", "-o", "addopts="]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])]),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "RIVET_CHECK_SECONDS": f"{CHECK_SECONDS:g}",
         "RIVET_CHECKED_PLUGIN": subject.plugin,
         "RIVET_CHECKED_MODULE": subject.module,
     }
     try:
         done = subprocess.run(
-            [*command, f"--rootdir={tests.parent}", f"--junitxml={report}", str(tests)],
+            [*command, *options, f"--rootdir={tests.parent}", f"--junitxml={report}", str(tests)],
             cwd=place,
             env=environment,
             capture_output=True,
@@ -151,8 +159,14 @@ def _run(subject: Subject, tests: Path, place: Path, paths: list[str], *, what: 
             check=False,
             timeout=SECONDS,
         )
-    except subprocess.TimeoutExpired:
-        yield _wrong(subject, f"{what} did not end within {SECONDS:.0f} s", "look for an endless loop or a server that hangs")
+    except subprocess.TimeoutExpired as stopped:
+        # Its name is printed before a test runs, the rest of that line after it.
+        printed: bytes = stopped.output or b""
+        last = printed.decode(errors="replace").rpartition("\n")[2].strip()
+        during = f", during {last}" if "::" in last else ""
+        yield _wrong(
+            subject, f"{what} did not end within {SECONDS:g} s{during}", "look for an endless loop or a server that hangs"
+        )
         return
     if not report.exists():
         yield _wrong(subject, f"{what} could not start", (done.stderr or done.stdout).strip().splitlines()[-1:])
@@ -186,7 +200,7 @@ def _words(name: str) -> str:
 
 def _first_line(trouble: ET.Element) -> str:
     text = (trouble.get("message") or trouble.text or "it failed").strip()
-    lines = text.removeprefix("AssertionError: ").splitlines()
+    lines = text.removeprefix("AssertionError: ").removeprefix("Failed: ").splitlines()
     # Of a trace that a check quotes, the line that says what was raised.
     return next((line for line in lines if line and not line.startswith((" ", "Traceback"))), lines[0])
 

@@ -22,7 +22,9 @@ DEFAULT_POLICY = "bottleneck"
 
 def simulate(
     file: Annotated[Path, typer.Argument(help="A plan file or a campaign file.")],
-    policy: Annotated[list[str] | None, typer.Option("--policy", help="The policy, or auto; may be repeated.", metavar="NAME")] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", help="The policy, or auto; may be repeated.", metavar="NAME")
+    ] = None,
     workers: Annotated[
         list[int] | None, typer.Option("--workers", min=1, max=MAX_WORKERS, help="Workers; may be repeated.", metavar="N")
     ] = None,

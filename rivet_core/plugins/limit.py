@@ -31,11 +31,17 @@ def time_limit(seconds: float) -> Iterator[None]:
         if not ready:
             yield
             return
+        began = time.monotonic()
         left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
+        if left and left < seconds:  # a limit around this one ends first
+            signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, left, again)
+            spent = time.monotonic() - began
+            signal.setitimer(signal.ITIMER_REAL, max(left - spent, 1e-3) if left else 0.0, again)
+        if spent >= seconds:  # whatever caught the interruption
+            raise Overdue
 
 
 _listening = False

@@ -109,6 +109,41 @@ def test_a_plugin_that_raises_at_import_is_named(cli: Any, tmp_path: Path) -> No
     assert "it is admitted: broken: RuntimeError: no licence" in messages(said)
 
 
+@pytest.mark.slow
+def test_a_rule_that_hangs_is_waited_for_aloud_and_not_long(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rivet_core.cli.plugin_check.CHECK_SECONDS", 1.0)
+    cli("plugins", "new", "acme", "--kind", "rule")
+    root = tmp_path / "rivet-acme"
+    rule = root / "rivet_acme" / "rule.py"
+    rule.write_text(rule.read_text() + "def score(facts, options):\n    while True: pass\n")
+    (root / "tests" / "test_rule.py").unlink()
+    said = cli("plugins", "check", "./rivet-acme", "--json")
+    assert said.code == 3
+    assert "it is pure: it did not come back within 1 s" in messages(said)
+    assert "checks of the kit hold" in messages(said, "ok")
+    assert "plugin acme: the kit, at most 1 s a check" in said.err
+
+
+def test_own_tests_that_hang_are_named(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rivet_core.cli.plugin_check.SECONDS", 8.0)
+    cli("plugins", "new", "acme", "--kind", "rule")
+    (tmp_path / "rivet-acme" / "tests" / "test_rule.py").write_text(
+        "import time\ndef test_quick(): pass\ndef test_slow(): time.sleep(600)\n"
+    )
+    said = cli("plugins", "check", "./rivet-acme", "--json")
+    assert said.code == 3
+    assert "its own tests did not end within 8 s, during " in messages(said)
+    assert "test_rule.py::test_slow" in messages(said)
+
+
+def test_what_it_prints_at_import_is_no_fault(cli: Any, tmp_path: Path) -> None:
+    cli("plugins", "new", "acme", "--kind", "rule")
+    module = tmp_path / "rivet-acme" / "rivet_acme" / "__init__.py"
+    module.write_text(module.read_text() + "print('HELLO', end='')\n")
+    said = cli("plugins", "check", "./rivet-acme", "--json")
+    assert said.code == 0, said.out
+
+
 def test_an_installed_plugin_is_checked_by_name(cli: Any) -> None:
     said = cli("plugins", "check", "s3", "--json")
     assert said.code == 0, said.out

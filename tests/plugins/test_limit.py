@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -37,6 +38,18 @@ def test_an_inner_limit_leaves_the_outer_one_running() -> None:
 
     with pytest.raises(Overdue), time_limit(0.2):
         nested()
+
+
+def test_what_inner_limits_took_counts_for_the_outer_one() -> None:
+    def nested() -> None:
+        for _ in range(50):
+            with suppress(Overdue), time_limit(0.1):
+                time.sleep(5)
+
+    began = time.monotonic()
+    with pytest.raises(Overdue), time_limit(0.3):
+        nested()
+    assert time.monotonic() - began < 2
 
 
 def test_an_alarm_of_the_caller_rings_afterwards() -> None:
