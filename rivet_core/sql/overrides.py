@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -90,3 +92,24 @@ def as_floats(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pc.any(lost).as_py():
         raise ValueError(f"a value is outside of the range of {target}")
     return result
+
+
+def require_json(values: Iterable[str | None]) -> None:
+    """Raise `ValueError` for the first text that is no JSON (RFC 8259): readers take the word of the column's type for it."""
+    for value in values:
+        if value is not None:
+            try:
+                _JSON.decode(value)
+            except RecursionError:
+                raise ValueError("a value is nested too deeply to be checked") from None
+            except ValueError as error:
+                why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+                raise ValueError(f"a value is no JSON: {why}") from None
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number there")
+
+
+# Numbers stay text: one of thousands of digits is JSON, too.
+_JSON = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)

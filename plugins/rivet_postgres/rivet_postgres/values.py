@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rivet_core.errors import SourceError
-from rivet_core.sql.overrides import as_floats
+from rivet_core.sql.overrides import as_floats, require_json
 from rivet_postgres.columns import Check, ColumnPlan
 
 _NOT_FINITE = pa.array(["NaN", "Infinity", "-Infinity"])
@@ -85,7 +85,7 @@ class Converter:
     def _cast(self, array: pa.Array, target: pa.DataType) -> pa.Array:
         try:
             if isinstance(target, pa.BaseExtensionType):
-                return _to_extension(array, target)
+                return _to_extension(array, target, checked=self._plan.check is Check.STRICT_CAST)
             if isinstance(array, pa.ExtensionArray):
                 array = array.storage
             if pa.types.is_boolean(target) and pa.types.is_integer(array.type):
@@ -119,8 +119,10 @@ def _require_bits(array: pa.Array) -> None:
         raise ValueError(f"{low if low < 0 else high} is neither 0 nor 1")
 
 
-def _to_extension(array: pa.Array, target: Any) -> pa.Array:
+def _to_extension(array: pa.Array, target: Any, *, checked: bool) -> pa.Array:
     storage = array.storage if isinstance(array, pa.ExtensionArray) else array
+    if checked and target.extension_name == "arrow.json":
+        require_json(storage.cast(pa.string()).to_pylist())
     if target.extension_name == "arrow.uuid" and pa.types.is_string(storage.type):
         storage = pa.array([None if text is None else uuid.UUID(text).bytes for text in storage.to_pylist()], pa.binary(16))
     return pa.ExtensionArray.from_storage(target, storage.cast(target.storage_type))

@@ -335,6 +335,19 @@ def test_overrides_fail_loudly(source):
         assert caught.value.error_class == "data"
 
 
+def test_an_override_to_json_takes_json_only(source):
+    source.execute("CREATE TABLE t (id int PRIMARY KEY, s text, n numeric, j jsonb, b bytea)")
+    source.execute("""INSERT INTO t VALUES (1, '{"a": 1.10}', 1.50, '[1]', '{}'), (2, NULL, NULL, NULL, NULL)""")
+    table = source.full("t", overrides=dict.fromkeys("snj", "json"))
+    assert [str(table.schema.field(name).type) for name in "snj"] == ["extension<arrow.json>"] * 3
+    assert table.to_pylist()[0] == {"id": 1, "s": '{"a": 1.10}', "n": "1.50", "j": "[1]", "b": b"{}"}
+    source.execute("INSERT INTO t VALUES (3, '{''a'': 1}', 'NaN', '[1]', '{}')")
+    for name in "snb":
+        with pytest.raises(SourceError, match=rf"the column {name} .* does not fit .*: a value is no JSON"):
+            source.full("t", overrides={name: "json"})
+    source.full("t", overrides={"j": "json"})
+
+
 def test_overrides_to_floats_name_the_column_whose_value_does_not_fit(source):
     source.execute("CREATE TABLE t (id int PRIMARY KEY, n numeric(40,3), b bigint, d float8, s text)")
     source.execute("INSERT INTO t VALUES (1, 1.5, 1, 'NaN', '2.25'), (2, NULL, NULL, '-Infinity', 'Infinity')")

@@ -15,6 +15,8 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from rivet_core.sql.overrides import require_json
+
 EXACT_FLOAT_INTEGER = 1 << 53
 """Integers up to this size are exact as a 64-bit float."""
 
@@ -202,5 +204,10 @@ def uuids(values: Sequence[Any], types: set[type]) -> pa.Array:
 
 
 def jsons(values: Sequence[Any], types: set[type]) -> pa.Array:
-    """Text under the JSON logical type, untouched."""
-    return pa.ExtensionArray.from_storage(pa.json_(pa.utf8()), texts(values, types))
+    """Text under the JSON logical type, untouched; only what is JSON."""
+    found = texts(values, types)
+    try:
+        require_json(found.to_pylist())
+    except ValueError:
+        raise BadValue("holds a value that is no JSON", "text") from None
+    return pa.ExtensionArray.from_storage(pa.json_(pa.utf8()), found)

@@ -144,7 +144,7 @@ def test_text_that_is_not_utf8_is_refused_and_binary_takes_it(database, open_ses
         ("INTEGER", "int16", [-(2**15), 2**15 - 1], ["-32768", "32767"]),
         ("REAL", "real", [0.5], ["0.5"]),
         ("TEXT", "uuid", ["00000000-0000-0000-0000-00000000000a"], ["00000000-0000-0000-0000-00000000000a"]),
-        ("TEXT", "json", ['{"a": 1}'], ['{"a": 1}']),
+        ("TEXT", "json", ['{"a": 1}', ' [1e400, "\\ud800"]', None], ['{"a": 1}', ' [1e400, "\\ud800"]', None]),
     ],
 )
 def test_overrides_that_fit(database, open_session, declared, override, stored, expected) -> None:
@@ -170,6 +170,8 @@ def test_overrides_that_fit(database, open_session, declared, override, stored, 
         ("INTEGER", "int16", 2**15),
         ("REAL", "real", 0.1),
         ("BLOB", "uuid", b"short"),
+        ("TEXT", "json", "{'a': 1}"),
+        ("REAL", "json", float("inf")),
         ("TEXT", "binary", None),
     ],
 )

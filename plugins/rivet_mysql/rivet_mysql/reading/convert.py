@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from rivet_core.errors import SourceError
 from rivet_core.facts import TypeKind
-from rivet_core.sql.overrides import as_floats
+from rivet_core.sql.overrides import as_floats, require_json
 from rivet_mysql.reading.columns import Column
 
 
@@ -21,7 +21,7 @@ def finish(array: pa.Array, column: Column, export: str) -> pa.Array:
             # The server's text of a FLOAT has six digits; this one has as many as bring the same FLOAT back.
             array = array.cast(pa.float32(), safe=False).cast(pa.string())
         if isinstance(final, pa.BaseExtensionType):
-            return _extension(array, final)
+            return _extension(array, final, checked=column.overridden and column.how.kind is not TypeKind.JSON)
         if array.type == final:
             return array
         if pa.types.is_boolean(final):
@@ -52,14 +52,17 @@ def _boolean(array: pa.Array) -> pa.Array:
     return array.cast(pa.bool_())
 
 
-def _extension(array: pa.Array, final: pa.BaseExtensionType) -> pa.Array:
+def _extension(array: pa.Array, final: pa.BaseExtensionType, *, checked: bool) -> pa.Array:
     if final.extension_name == "arrow.uuid":
         values = [
             None if value is None else uuid.UUID(value).bytes if isinstance(value, str) else bytes(value)
             for value in array.to_pylist()
         ]
         return pa.ExtensionArray.from_storage(final, pa.array(values, final.storage_type))
-    return pa.ExtensionArray.from_storage(final, array.cast(final.storage_type))
+    storage = array.cast(final.storage_type)
+    if checked:
+        require_json(storage.to_pylist())
+    return pa.ExtensionArray.from_storage(final, storage)
 
 
 def _is_number(kind: pa.DataType) -> bool:

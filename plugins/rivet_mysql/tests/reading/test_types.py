@@ -215,6 +215,7 @@ def test_text_is_untouched(mysql, read):
 def test_overrides_hold_values_to_their_type(mysql, read):
     mysql.execute("CREATE TABLE t(id int primary key, n bigint, c varchar(20), d decimal(12,4))")
     mysql.execute("INSERT INTO t VALUES (1, 7, '12.50', 1.2500), (2, NULL, NULL, NULL)")
+    assert read("t", overrides={"c": "json"}).column("c") == ["12.50", None]
     got = read("t", overrides={"n": "int16", "c": "decimal(10,2)", "d": "decimal(10,2)"})
     assert got.schema.types[1:] == [pa.int16(), pa.decimal128(10, 2), pa.decimal128(10, 2)]
     assert got.rows() == [(1, 7, Decimal("12.50"), Decimal("1.25")), (2, None, None, None)]
@@ -235,6 +236,8 @@ def test_overrides_hold_values_to_their_type(mysql, read):
         ("c float", "0.1", "bool"),
         ("c datetime(3)", "'2024-01-31 00:00:00.001'", "date"),
         ("c float", "123456.789", "decimal(8,1)"),
+        ("c varchar(9)", "'{''a'': 1}'", "json"),
+        ("c datetime", "'2024-01-31 00:00:00'", "json"),
     ],
 )
 def test_overrides_refuse_what_would_arrive_as_another_value(mysql, read, column, value, wanted):
