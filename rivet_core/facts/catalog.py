@@ -113,8 +113,9 @@ class TableFacts:
     """One relation, or one query, as named in the config (`name` is that text, the key of `CatalogFacts.tables`).
 
     `rows` and `bytes` hold every signal of that kind, the one to use first; bytes are heap plus out-of-line storage, what a
-    full read moves. `problem` is why it cannot be planned (missing, no permission, ambiguous), `remedy` the exact statement
-    that would help; `grants` are statements that would unlock a signal that was not readable.
+    full read moves. `problem` is why it cannot be planned (missing, no permission, ambiguous), `problem_class` the class of
+    that error where the kind does not tell it, `remedy` the exact statement that would help; `grants` are statements that
+    would unlock a signal that was not readable.
     """
 
     name: str
@@ -145,6 +146,7 @@ class TableFacts:
     remedy: str = ""
     grants: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    problem_class: str = ""
 
     @property
     def primary_key(self) -> tuple[str, ...]:

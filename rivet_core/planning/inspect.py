@@ -241,7 +241,7 @@ def _problem(table: TableFacts | None, spec: ExportSpec) -> RivetError | None:
     if table is None:
         return SourceError(f"{item_name(spec)} was not found", hint="check the name and the schema", error_class="missing")
     if table.problem or table.kind is RelationKind.MISSING:
-        kind = _PROBLEMS.get(table.kind, "permission")
+        kind = table.problem_class or _PROBLEMS.get(table.kind, "permission")
         return SourceError(
             table.problem or f"{item_name(spec)} does not exist", hint=table.remedy, code=f"source_{kind}", error_class=kind
         )

@@ -231,6 +231,23 @@ def test_only_the_database_of_the_url_unless_another_is_asked_for(
     assert cli("init", "--source-env", "SHOP_URL", "--schema", "nowhere").code == 2
 
 
+def test_a_materialized_view_never_filled_is_left_out_as_what_it_is(
+    cli: Any, postgres: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres.execute("CREATE MATERIALIZED VIEW bare AS SELECT 1 AS id WITH NO DATA; CREATE TABLE orders (id int PRIMARY KEY)")
+    monkeypatch.setenv("SHOP_URL", postgres.url)
+    (left,) = cli("init", "--source-env", "SHOP_URL", "--discover").data["left_out"]
+    assert (left["table"], left["kind"]) == ("public.bare", "materialized_view")
+    assert 'REFRESH MATERIALIZED VIEW "public"."bare"' in left["reason"]
+    (tmp_path / "rivet.yaml").write_text(
+        "source: {type: postgres, url_env: SHOP_URL}\ndestination: {type: local, path: out}\n"
+        "exports:\n  - {name: bare, table: bare}\n"
+    )
+    said = cli("plan", "--json")
+    assert said.code == 1
+    assert said.data["exports"][0]["error"]["code"] == "source_missing"
+
+
 def test_never_overwrites_without_force(cli: Any, shop: Path) -> None:
     (shop / "rivet.yaml").write_text("mine")
     said = cli("init", "--source", "shop.db")

@@ -234,6 +234,7 @@ def test_a_materialized_view_that_was_never_filled_cannot_be_read(source):
     )
     facts = source.facts("bare", "full_")
     assert "never filled" in facts["bare"].problem
+    assert (facts["bare"].kind, facts["bare"].problem_class) == (RelationKind.MATERIALIZED_VIEW, "missing")
     assert facts["bare"].remedy == 'REFRESH MATERIALIZED VIEW "public"."bare"'
     assert (facts["full_"].problem, facts["full_"].kind) == ("", RelationKind.MATERIALIZED_VIEW)
     source.execute("REFRESH MATERIALIZED VIEW bare")

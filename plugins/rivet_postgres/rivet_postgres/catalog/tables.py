@@ -99,7 +99,8 @@ def _unpopulated(name: str, row: Any) -> TableFacts:
         name=name,
         schema=row.nspname,
         relation=row.relname,
-        kind=RelationKind.MISSING,
+        kind=RelationKind.MATERIALIZED_VIEW,
+        problem_class="missing",
         problem=f"the materialized view {place} was never filled: the server refuses to read it",
         remedy=f"REFRESH MATERIALIZED VIEW {POSTGRES.qualified((row.nspname, row.relname))}",
     )
