@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,6 +134,15 @@ def test_the_policy_follows_the_config(shop: Path) -> None:
     assert planned(shop).campaign.policy.name == "waves"
     with pytest.raises(ConfigError, match="fastest"):
         planned(shop, policy="fastest")
+
+
+@pytest.mark.parametrize("asked", [1, 4])
+def test_the_price_of_hand_set_waves_has_bounds_whatever_number_is_asked(shop: Path, asked: int) -> None:
+    edit(shop, "{name: orders,", "{name: orders, wave: 1,")
+    edit(shop, "{name: views, table: views, heavy: true,", "{name: views, table: views, heavy: false, wave: 2,")
+    (said,) = [hint for hint in planned(shop, waves=asked).campaign.concurrency_hints if "against a pool" in hint]
+    assert said.startswith("3 waves cost +")  # items has none: it runs last
+    assert re.search(r"\(between \+\d+% and \+\d+% as exports take shorter or longer\)", said), said
 
 
 def test_config_order_is_one_wave_unless_waves_are_set(shop: Path) -> None:
