@@ -13,15 +13,20 @@ from rivet_core.cli.output import Output
 from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rivet_core.cli.datasets import Datasets
     from rivet_core.facts import Json
     from rivet_core.state import StateStore
 
-NamedOption = Annotated[list[str], typer.Option("-e", "--export", help="This export; may be repeated.", metavar="NAME")]
+NamedOption = Annotated[
+    list[str] | None, typer.Option("-e", "--export", help="This export; must be given, may be repeated.", metavar="NAME")
+]
 
 
 def reset(
-    export: NamedOption,
     config: ConfigOption = DEFAULT_CONFIG,
+    export: NamedOption = None,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
@@ -32,11 +37,10 @@ def reset(
 
     Example: rivet state reset -e orders
     """
-    from rivet_core.cli.datasets import choose
     from rivet_core.render.state_view import marks_text
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
-    chosen = choose(config, export)
+    chosen = _named(config, export, "start over")
     done: list[dict[str, Json]] = []
     with chosen.open_state() as state:
         for spec in chosen.specs:
@@ -51,8 +55,8 @@ def reset(
 
 
 def accept(
-    export: NamedOption,
     config: ConfigOption = DEFAULT_CONFIG,
+    export: NamedOption = None,
     json: JsonOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
@@ -63,11 +67,10 @@ def accept(
 
     Example: rivet state accept -e orders
     """
-    from rivet_core.cli.datasets import choose
     from rivet_core.errors import ConfigError
 
     out = Output(machine=json, verbose=verbose, quiet=quiet)
-    chosen = choose(config, export)
+    chosen = _named(config, export, "may change their columns")
     done: list[dict[str, Json]] = []
     with chosen.open_state() as state:
         for spec in chosen.specs:
@@ -174,6 +177,19 @@ def rebuild(
         out.json({"exports": done})
     if codes:
         raise typer.Exit(most_serious(codes))
+
+
+def _named(config: Path, export: list[str] | None, what: str) -> Datasets:
+    """Return the exports that were named. Raises `ConfigError` for none: that all are meant must be said."""
+    from rivet_core.cli.datasets import choose
+    from rivet_core.errors import ConfigError
+
+    chosen = choose(config, export)
+    if export:
+        return chosen
+    names = [spec.name for spec in chosen.specs]
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    raise ConfigError(f"name the exports that {what}", hint=f"-e NAME for each of: {', '.join(names[:8])}{more}", code="usage")
 
 
 @contextlib.contextmanager

@@ -51,7 +51,11 @@ def test_looking_creates_no_state(cli, tmp_path):
 
 
 def test_reset_reads_everything_once_more(cli, shop):
-    assert cli("state", "reset").code == 2, "an export must be named"
+    for command in ("reset", "accept"):
+        unnamed = cli("state", command)
+        assert unnamed.code == 2, "an export must be named"
+        assert "error: name the exports that" in unnamed.err
+        assert "hint: -e NAME for each of: orders" in unnamed.err
     said = cli("state", "reset", "-e", "orders", "--json")
     assert said.data["exports"][0]["cursor_before"][0]["value"] == "2024-01-01 00:00:50"
     assert cursor(cli) == []
