@@ -30,6 +30,8 @@ from rivet_core.cli import (
     state,
     validate,
 )
+from rivet_core.cli.application import Application
+from rivet_core.cli.output import Output
 from rivet_core.errors import InterruptedByUser
 
 
@@ -44,7 +46,7 @@ class Commands(typer.core.TyperGroup):
             raise InterruptedByUser("interrupted") from None
 
 
-app = typer.Typer(
+app = Application(
     name="rivet",
     cls=Commands,
     help="Plan and run table extraction from shared databases: what first, what later, what alone, and why.",
@@ -70,7 +72,7 @@ def entry(
 ) -> None:
     """Plan and run table extraction from shared databases: what first, what later, what alone, and why."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        Output().data(context.get_help())
 
 
 app.command()(demo.demo)

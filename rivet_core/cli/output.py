@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TextIO
 
 from rivet_core.facts import Json
+
+_data: TextIO | None = None
+"""Where data goes while everything else that is printed goes to stderr."""
+
+
+@contextlib.contextmanager
+def data_apart() -> Iterator[None]:
+    """Keep stdout for what `Output` prints: whatever a plugin prints meanwhile, on any thread, goes to stderr."""
+    global _data
+    before, _data = _data, data_stream()
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _data = before
+
+
+def data_stream() -> TextIO:
+    """Return the stream that data goes to."""
+    return sys.stdout if _data is None else _data
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +44,14 @@ class Output:
 
     def data(self, text: str) -> None:
         """Print data on stdout."""
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        data_stream().write(text if text.endswith("\n") else text + "\n")
 
     def bytes(self, raw: bytes) -> None:
         """Write data to stdout byte for byte."""
-        sys.stdout.flush()
-        sys.stdout.buffer.write(raw)
-        sys.stdout.buffer.flush()
+        stream = data_stream()
+        stream.flush()
+        stream.buffer.write(raw)
+        stream.buffer.flush()
 
     def json(self, value: Json | object) -> None:
         """Print one JSON document on stdout."""
@@ -45,7 +69,7 @@ class Output:
 
 def json_text(value: Json | object) -> str:
     """Return one line of JSON for stdout: characters as they are where stdout is UTF-8, escaped elsewhere."""
-    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+    plain = (getattr(data_stream(), "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
     return json.dumps(value, ensure_ascii=not plain)
 
 

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from rivet_core.cli.application import Application
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, UnreadConfigOption, VerboseOption
 from rivet_core.cli.output import Output
 
-app = typer.Typer(help="List, inspect, check and begin plugins.", no_args_is_help=True, rich_markup_mode=None)
+app = Application(help="List, inspect, check and begin plugins.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("list")

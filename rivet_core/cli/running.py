@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rivet_core.cli.output import Output, colours, json_text, width
+from rivet_core.cli.output import Output, colours, data_stream, json_text, width
 from rivet_core.errors import EXIT_BROKEN_PIPE
 
 if TYPE_CHECKING:
@@ -30,20 +28,18 @@ def run_plan(plan: Plan, registry: Registry, options: ApplyOptions, out: Output,
     from rivet_core.stores import claim_stdout
 
     if any(_goes_to_stdout(item.spec) for item in plan.exports if not options.exports or item.name in options.exports):
+        data_stream().flush()
         claim_stdout()
-    data = sys.stdout
-    # What plugins print while they work must not end up among the data.
-    with contextlib.redirect_stdout(sys.stderr):
-        if events:
-            return apply_plan(plan, registry, options, lambda event: typer.echo(json_text(event.as_dict()), file=data))
-        if out.quiet or out.machine:
-            return apply_plan(plan, registry, options, _warnings_only(out))
-        if os.isatty(2) and colours(2):
-            from rivet_core.render.live_view import LiveView
+    if events:
+        return apply_plan(plan, registry, options, lambda event: typer.echo(json_text(event.as_dict()), file=data_stream()))
+    if out.quiet or out.machine:
+        return apply_plan(plan, registry, options, _warnings_only(out))
+    if os.isatty(2) and colours(2):
+        from rivet_core.render.live_view import LiveView
 
-            with LiveView(plan) as view:
-                return apply_plan(plan, registry, options, view)
-        return apply_plan(plan, registry, options, PlainView(out.note, verbose=out.verbose))
+        with LiveView(plan) as view:
+            return apply_plan(plan, registry, options, view)
+    return apply_plan(plan, registry, options, PlainView(out.note, verbose=out.verbose))
 
 
 def _goes_to_stdout(spec: Mapping[str, Any]) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import typer
-
+from rivet_core.cli.application import Application
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, UnreadConfigOption, VerboseOption
 from rivet_core.cli.output import Output
 
-app = typer.Typer(help="Print JSON Schemas and the reason table.", no_args_is_help=True, rich_markup_mode=None)
+app = Application(help="Print JSON Schemas and the reason table.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rivet_core.cli import state_change
+from rivet_core.cli.application import Application
 from rivet_core.cli.options import (
     DEFAULT_CONFIG,
     MAX_LISTED,
@@ -21,7 +22,7 @@ from rivet_core.cli.output import Output, width
 if TYPE_CHECKING:
     from rivet_core.render.state_view import ExportState
 
-app = typer.Typer(help="Look at, reset, copy or rebuild what Rivet remembers between runs.", rich_markup_mode=None)
+app = Application(help="Look at, reset, copy or rebuild what Rivet remembers between runs.", rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)

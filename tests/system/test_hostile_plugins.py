@@ -231,6 +231,62 @@ def test_what_they_print_stays_out_of_the_data(shop: Shop) -> None:
     assert json.loads(out)["exit_code"] == status == 0
 
 
+def test_what_they_print_stays_out_of_the_data_of_every_command(shop: Shop) -> None:
+    shop.install("""
+    from rivet_core.api import DestinationSpec, SourceSpec
+    from rivet_core.builtin.local import LocalOptions, open_local
+    from rivet_core.builtin.sqlite.options import SqliteOptions
+    from rivet_core.builtin.sqlite.session import connect as good
+
+    def loud(function):
+        def run(*arguments):
+            print("NOISE")
+            return function(*arguments)
+        return run
+
+    class Session:
+        def __init__(self, good): self.good = good
+        def __getattr__(self, name): return loud(getattr(self.good, name))
+
+    @hookimpl
+    def rivet_sources():
+        return [SourceSpec(name="evil", summary="s", options=SqliteOptions, connect=lambda options: Session(good(options)))]
+
+    @hookimpl
+    def rivet_destinations():
+        return [DestinationSpec(name="evil", summary="s", options=LocalOptions, open=loud(open_local))]
+
+    @hookimpl
+    def rivet_scheduling_policies():
+        return [SchedulingPolicy(name="evil", summary="s", order=loud(lambda jobs, capacities: [job.name for job in jobs]))]
+
+    @hookimpl
+    def rivet_renderers():
+        return [PlanRenderer(name="evil", summary="s", media_type="application/json", render=loud(lambda plan: "{}"))]
+    """)
+    config = shop.root / "rivet.yaml"
+    config.write_text(CONFIG.replace("type: sqlite", "type: evil").replace("type: local", "type: evil"))
+    for command in (
+        ["doctor"],
+        ["check"],
+        ["plan", "-o", "plan.json"],
+        ["simulate", "plan.json", "--policy", "evil"],
+        ["run", "--policy", "evil"],
+        ["files", "orders"],
+        ["validate"],
+        ["reconcile"],
+        ["repair"],
+        ["gc"],
+        ["state", "rebuild"],
+        ["explain", "orders"],
+    ):
+        status, out, err = shop.run(*command, "--json")
+        assert status == 0, (command, out, err)
+        assert json.loads(out)
+        assert "NOISE" in err, command
+    assert json.loads(shop.run("plan", "--format", "evil")[1]) == {}
+
+
 IMPORTS = {
     "raises at import": ("raise ValueError('no')", "ValueError: no"),
     "raises what is no Exception": ("class Odd(BaseException): pass\nraise Odd('x')", "Odd: x"),
