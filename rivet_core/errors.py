@@ -20,6 +20,9 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 EXIT_TERMINATED = 143
 
+LONGEST_TEXT = 500
+"""Characters of somebody else's text in an error."""
+
 SEVERITY = (EXIT_INTERNAL, EXIT_INTEGRITY, EXIT_REFUSED, EXIT_PLUGIN, EXIT_BUSY, EXIT_CONFIG, EXIT_FAILED)
 """Exit codes, the most serious first: when several apply, the first one wins."""
 
@@ -43,8 +46,9 @@ class RivetError(Exception):
 
     def __init__(self, message: str, *, hint: str = "", code: str | None = None) -> None:
         super().__init__(message)
-        self.message = message
-        self.hint = hint or self.default_hint
+        # Whatever a plugin gave: what is shown is text.
+        self.message = str(message)
+        self.hint = str(hint or self.default_hint)
         self.code = code or self.kind
 
     def as_dict(self) -> dict[str, object]:
@@ -129,6 +133,17 @@ class DestinationError(RivetError):
         super().__init__(message, hint=hint, code=code)
         self.transient = transient
         self.error_class = error_class
+
+
+def in_words(error: BaseException) -> str:
+    """Return the type of a foreign exception and the first line of its text, whatever asking for that text does."""
+    try:
+        lines = str(error).strip().splitlines()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - its `__str__` is as foreign as what raised it
+        lines = []
+    return f"{type(error).__name__}: {lines[0][:LONGEST_TEXT]}" if lines else type(error).__name__
 
 
 def named(error: BaseException) -> str:

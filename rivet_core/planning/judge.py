@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rivet_core.api import ScoringRule
-from rivet_core.errors import PluginError, RivetError
+from rivet_core.errors import PluginError, RivetError, in_words
 from rivet_core.facts import Dimension, ExportFacts, Json, Reason, ReasonKind
 from rivet_core.planning.adjust import Suppression, adjust
 from rivet_core.planning.cursors import best_candidate, classify_cursor, cursor_candidates, cursor_confidence
@@ -186,7 +186,7 @@ def _resolve(owned: OwnedRule, settings: JudgeSettings) -> _Prepared:
         raise
     except Exception as error:
         raise PluginError(
-            f"rule {record.name} of plugin {plugin} cannot be loaded: {type(error).__name__}: {error}",
+            f"rule {record.name} of plugin {plugin} cannot be loaded: {in_words(error)}",
             hint=f"reinstall it, or leave it out with plugins.block: [{plugin}]",
         ) from error
     return _Prepared(record, plugin, score, rule_options(model, raw, plugin, record.name, settings.base))

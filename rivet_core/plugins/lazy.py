@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from rivet_core.errors import PluginError
+from rivet_core.errors import PluginError, in_words
 from rivet_core.plugins.limit import Overdue, call_within
 
 SECONDS = 60.0
@@ -31,10 +31,10 @@ def load_reference(ref: str) -> Any:
         raise
     except Overdue:
         why = f"it took more than {SECONDS:g} s"
-    except (ImportError, AttributeError, ValueError) as error:
-        why, cause = str(error), error
     except BaseException as error:  # noqa: BLE001 - whatever the module raises, it is that plugin's fault
-        why, cause = f"{type(error).__name__}: {error}", error
+        why, cause = in_words(error), error
+        if isinstance(error, ImportError | AttributeError | ValueError):
+            why = why.partition(": ")[2] or why
     package = module.partition(".")[0]
     raise PluginError(
         f"the reference {ref} cannot be imported: {why}",

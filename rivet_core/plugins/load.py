@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rivet_core.api import API_VERSION
-from rivet_core.errors import ConfigError
+from rivet_core.errors import ConfigError, in_words
 from rivet_core.plugins.admission import CORE, Refused, admit
 from rivet_core.plugins.discovery import Candidate, discover
 from rivet_core.plugins.info import PluginInfo, Status
@@ -78,7 +78,7 @@ def _load(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it raises, it is that plugin's fault alone
-        return _broken(info, f"{type(error).__name__}: {error}".strip(": "))
+        return _broken(info, in_words(error))
     return replace(info, hooks=hooks)
 
 

@@ -5,11 +5,12 @@ The dispatcher counts every wrong answer as a *violation* and goes on with a saf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from rivet_core.api import Ref, SchedulingPolicy
-from rivet_core.errors import PluginError
+from rivet_core.errors import PluginError, in_words
 from rivet_core.facts import Capacities, Job, PoolState
 from rivet_core.plugins.lazy import load_reference
 from rivet_core.plugins.limit import SECONDS, Overdue, call_within
@@ -38,9 +39,12 @@ class PolicyGuard:
 
     def order(self, jobs: Sequence[Job], capacities: Capacities) -> list[str]:
         """Return each job's name exactly once, in the policy's order; what it forgot follows in config order."""
-        good, answer = self._ask("order", lambda: [str(name) for name in self._order(jobs, capacities)])
+        # No more of an answer than can be right: it may have no end.
+        most = len(jobs) + 1
+        good, answer = self._ask("order", lambda: _texts(islice(self._order(jobs, capacities), most)))
         if good and (len(answer) != len(jobs) or set(answer) != {job.name for job in jobs}):
-            self.report(f"order returned {len(answer)} names for {len(jobs)} exports, or not each once")
+            said = "more" if len(answer) == most else str(len(answer))
+            self.report(f"order returned {said} names for {len(jobs)} exports, or not each once")
         known = {job.name for job in jobs}
         rest = [job.name for job in sorted(jobs, key=lambda job: (job.position, job.name))]
         return list(dict.fromkeys([name for name in answer or () if name in known] + rest))
@@ -50,15 +54,15 @@ class PolicyGuard:
         front = self._front
         if front is None:
             return frozenset()
-        good, answer = self._ask("front", lambda: frozenset(front(jobs, capacities)) & {job.name for job in jobs})
-        return answer if good else frozenset()
+        good, answer = self._ask("front", lambda: {job.name for job in jobs}.intersection(_texts(front(jobs, capacities))))
+        return frozenset(answer) if good else frozenset()
 
     def choose(self, state: PoolState) -> Job | None:
         """Return one of the heads, or `None` to wait; never waits while nothing runs."""
         heads, choose = state.heads, self._next
         if choose is None:
             return heads[0]
-        good, name = self._ask("next", lambda: choose(state))
+        good, name = self._ask("next", lambda: _text(choose(state)))
         if not good:
             return heads[0]
         if name is None:
@@ -69,7 +73,7 @@ class PolicyGuard:
         for job in heads:
             if job.name == name:
                 return job
-        self.report(f"next returned {name!r}, which is not one of the exports that may start now")
+        self.report(f"next returned {name[:80]!r}, which is not one of the exports that may start now")
         return heads[0]
 
     def _ask(self, what: str, call: Callable[[], Any]) -> tuple[bool, Any]:
@@ -82,7 +86,7 @@ class PolicyGuard:
             self.report(f"{what} took more than {SECONDS:g} s and is not asked again")
             self._next = None
         except BaseException as error:  # noqa: BLE001 - as the docstring says
-            self.report(f"{what} raised {type(error).__name__}: {error}")
+            self.report(f"{what} raised {in_words(error)}")
         return False, None
 
     def report(self, message: str) -> None:
@@ -91,6 +95,17 @@ class PolicyGuard:
         said = f"policy {self.name}: {message}"
         if len(self.messages) < MAX_MESSAGES and said not in self.messages:
             self.messages.append(said)
+
+
+def _texts(names: Iterable[object]) -> list[str]:
+    return [_text(name) or "" for name in names]
+
+
+def _text(name: object) -> str | None:
+    """Return a name as plain text: to compare whatever else it is would run the plugin's code outside of the guard."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"{type(name).__name__} is no name")
+    return None if name is None else str.__str__(name)  # a subclass has a `str()` of its own
 
 
 def _module(function: Callable[..., Any]) -> str:

@@ -287,6 +287,66 @@ def test_what_they_print_stays_out_of_the_data_of_every_command(shop: Shop) -> N
     assert json.loads(shop.run("plan", "--format", "evil")[1]) == {}
 
 
+MUTE = """
+class Mute(Exception):
+    def __str__(self): raise SystemExit(0)
+    __repr__ = __str__
+"""
+
+
+def test_an_exception_that_cannot_be_shown_is_named_by_its_type(shop: Shop) -> None:
+    shop.install(MUTE + "raise Mute")
+    assert "Mute" in shop.run("plugins", "list")[1]
+    status, _, err = shop.run("plan")
+    assert status == 3
+    assert "plugin evil (rivet-evil 1.0) is broken: Mute" in err
+
+
+ANSWERS = {
+    "order raises it": ("raise Mute", "return state.heads[0].name", "order raised Mute"),
+    "next raises it": ("return [job.name for job in jobs]", "raise Mute", "next raised Mute"),
+    "order is no end of names": (
+        "import itertools; return itertools.repeat('x')",
+        "return state.heads[0].name",
+        "order returned more names for 2 exports",
+    ),
+    "next is no name": ("return [job.name for job in jobs]", "return Odd()", "Odd is no name"),
+    "next is a name of a kind": ("return [job.name for job in jobs]", "return Text('zz')", "next returned 'zz', which is not"),
+    "order are no names": ("return [Odd() for job in jobs]", "return state.heads[0].name", "Odd is no name"),
+}
+
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_an_odd_answer_of_a_policy_is_replaced(shop: Shop, what: str) -> None:
+    order, choose, said = ANSWERS[what]
+    shop.install(f"""
+    {textwrap.indent(MUTE, "    ").strip()}
+
+    class Odd:
+        def __eq__(self, other): raise ValueError
+        __hash__ = None
+
+    class Text(str):
+        def __eq__(self, other): raise ValueError
+        def __hash__(self): return 1
+        def __str__(self): return self
+
+    @hookimpl
+    def rivet_scheduling_policies():
+        return [SchedulingPolicy(name="evil", summary="s", order=order, next=choose)]
+
+    def order(jobs, capacities):
+        {order}
+
+    def choose(state):
+        {choose}
+    """)
+    status, out, err = shop.run("run", "--policy", "evil", "--json")
+    assert status == 0
+    assert [export["status"] for export in json.loads(out)["exports"]] == ["done", "done"]
+    assert said in err
+
+
 IMPORTS = {
     "raises at import": ("raise ValueError('no')", "ValueError: no"),
     "raises what is no Exception": ("class Odd(BaseException): pass\nraise Odd('x')", "Odd: x"),
