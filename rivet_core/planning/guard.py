@@ -156,6 +156,9 @@ def vet_reason(item: object, record: ScoringRule | ReasonEmitter, plugin: str, g
         raise Fault("used kind clamp, which is core's own")
     if points and (kind not in (ReasonKind.MODIFIER, ReasonKind.BASE) or dimension is None):
         raise Fault(f"gave points to a reason of kind {kind} or without a dimension")
+    scored = record.dimension if isinstance(record, ScoringRule) else None
+    if points and scored not in (None, dimension):
+        raise Fault(f"gave points on {dimension}, its record says that it scores {scored}")
     if type(item.evidence) not in (list, tuple):
         raise Fault("gave evidence that is not a tuple")
     return Reason(

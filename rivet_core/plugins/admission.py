@@ -17,6 +17,7 @@ import pluggy
 from rivet_core import hookspecs
 from rivet_core.api import PLUGIN_CODE, ReasonEmitter, Record, ScoringRule
 from rivet_core.hookspecs import HOOK_RECORDS, PROJECT
+from rivet_core.plugins.fields import field_fault, settled
 
 CORE = "core"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
@@ -75,13 +76,15 @@ def _records(hook: str, result: object, plugin: str) -> tuple[Record, ...]:
             raise Refused(f"{hook} returned a {type(record).__name__} where {wanted.__name__} is due")
         if not isinstance(record.name, str) or not _NAME.fullmatch(record.name):  # type: ignore[attr-defined]
             raise Refused(f"{hook}: {record.name!r} is not a usable name")  # type: ignore[attr-defined]
+        if fault := field_fault(hook, record):  # type: ignore[arg-type]
+            raise Refused(f"{hook}: {record.name}: {fault}")  # type: ignore[attr-defined]
         if isinstance(record, ScoringRule | ReasonEmitter) and plugin != CORE:
             _check_codes(record)
     names = Counter(record.name for record in result)
     twice = sorted(name for name, count in names.items() if count > 1)
     if twice:
         raise Refused(f"{hook} offers {twice[0]} twice")
-    return tuple(sorted(result, key=lambda record: str(record.name)))
+    return tuple(sorted(map(settled, result), key=lambda record: str(record.name)))
 
 
 def _check_codes(record: ScoringRule | ReasonEmitter) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import sys
 import textwrap
@@ -119,8 +120,6 @@ def core_part(plan: dict[str, Any]) -> bytes:
 
 
 def without_times(text: str) -> str:
-    import re
-
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "T", text)
 
 
@@ -361,6 +360,76 @@ IMPORTS = {
     ),
     "a name of core": (rule("return []").replace('name="evil"', 'name="size"'), "is offered by core (rivet-core) and evil"),
 }
+
+
+FIELDS = {
+    "rivet_scoring_rules": (
+        'ScoringRule(name="evil", summary="s", codes=("X-evil-1",), score=len, dimension="risk", {})',
+        {
+            'version="x"': "evil: version is 'x', not a whole number from 1 on",
+            "version=True": "version is True, not a whole number",
+            "version=10**40": "not a whole number",
+            "dimension='speed'": "dimension is 'speed', not one of cost, risk, value",
+            "dimension=7": "dimension is 7, not one of",
+            "codes=None": "codes is NoneType, not a tuple of texts",
+            "codes='X-evil-1'": "codes is 'X-evil-1', not a tuple of texts",
+            "score=3": 'score is 3, neither a function or class nor "module:name"',
+            "score='evil'": "score is 'evil', neither",
+            "score=None": "score is NoneType, neither",
+            "options=3": "options is 3, neither",
+            "summary=b''": "summary is bytes, not text",
+        },
+    ),
+    "rivet_sources": (
+        'SourceSpec(name="evil", summary="s", options=dict, connect=len, {})',
+        {"schemes='mysql'": "schemes is 'mysql', not a tuple of texts", "connect=[]": "connect is list, neither"},
+    ),
+    "rivet_renderers": (
+        'PlanRenderer(name="evil", summary="s", media_type="x", render=len, {})',
+        {
+            "name='json'": "json is a name of core's own",
+            "name='table'": "table is a name of core's own",
+            "media_type=None": "media_type is NoneType",
+        },
+    ),
+    "rivet_scheduling_policies": (
+        'SchedulingPolicy(name="evil", summary="s", order=len, {})',
+        {"name='auto'": "auto is a name of core's own", "waves='no'": "waves is 'no', not true or false"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("hook", "field"), [(hook, field) for hook, (_, faults) in FIELDS.items() for field in faults])
+def test_a_record_with_a_wrong_field_is_broken_by_name(shop: Shop, hook: str, field: str) -> None:
+    record, faults = FIELDS[hook]
+    given = re.sub(rf"\b{field.partition('=')[0]}=[^ ]+, ", "", record).format(field)
+    shop.install(f"from rivet_core.api import SourceSpec\n@hookimpl\ndef {hook}():\n    return [{given}]\n")
+    status, _, err = shop.run("plan")
+    assert status == 3
+    assert f"plugin evil (rivet-evil 1.0) is broken: {hook}: " in err
+    assert faults[field] in err
+
+
+def test_what_a_hook_returned_cannot_be_changed_later(shop: Shop) -> None:
+    """Nor does a rule score what its record does not say."""
+    shop.install("""
+    CODES = ["X-evil-1"]
+    RULES = [ScoringRule(name="evil", summary="s", codes=CODES, dimension="risk", score=lambda facts, options: score(facts))]
+
+    @hookimpl
+    def rivet_scoring_rules():
+        return RULES
+
+    def score(facts):
+        CODES.append("X-evil-2")
+        return [reason(code="X-evil-2")] if facts.spec.name == "orders" else [reason(dimension=Dimension.COST)]
+    """)
+    said = {
+        export["name"]: [one["message"] for one in export["reasons"] if one["code"] == "RV890"]
+        for export in shop.plan()["exports"]
+    }
+    assert "used code 'X-evil-2', which is not one of its own" in said["orders"][0]
+    assert "gave points on cost, its record says that it scores risk" in said["notes"][0]
 
 
 @pytest.mark.parametrize("what", IMPORTS)

@@ -343,7 +343,7 @@ def test_bad_plugins(tmp_path):
         "acme_rivet.py": PLUGIN,
         "odd_rivet.py": "from rivet_core.api import hookimpl\n\n@hookimpl\ndef rivet_scoring_rulez():\n    return []\n",
         "plain_rivet.py": DESTINATION.format(name="plain", options="'plain_rivet:Options'", open="start"),
-        "still_rivet.py": DESTINATION.format(name="still", options=None, open="something"),
+        "still_rivet.py": DESTINATION.format(name="still", options="'rivet_core.options:PluginOptions'", open="something"),
         "gone_rivet.py": "raise RuntimeError('no licence')",
     }
     for name in ("acme", "odd", "plain", "still", "gone"):
