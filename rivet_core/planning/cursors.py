@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from rivet_core.api import CursorClassifier
 from rivet_core.facts import Basis, CursorQuality, CursorRef, CursorVerdict, Evidence, ExportFacts, Role, TableFacts, TypeKind
 from rivet_core.planning.confidence import PRIOR, confidence_of, weakest
-from rivet_core.planning.guard import Fault, RuleClock, copy_facts, vet_evidence, vet_text
+from rivet_core.planning.guard import Fault, RuleClock, copy_facts, place_of, vet_evidence, vet_text
 from rivet_core.planning.ranges import cursor_ref, leads
 from rivet_core.planning.sizes import number
 from rivet_core.planning.taxonomy import CORE
@@ -37,6 +37,8 @@ class OwnedClassifier(Protocol):
 
 
 Resolve = Callable[[Any], Any]
+Faults = dict[tuple[str, str], str]
+"""What was wrong with a classifier, by its plugin and its name."""
 
 CATALOG_QUALITY = 99
 NULLS_QUALITY = 70
@@ -51,26 +53,32 @@ def classify_cursor(
     classifiers: Sequence[OwnedClassifier],
     resolve: Resolve,
     clock: RuleClock | None = None,
+    faults: Faults | None = None,
 ) -> CursorVerdict:
     """Return the winning verdict on `ref`. A classifier that raises or answers nonsense is skipped, with a note in `why`.
 
-    `clock` adds up the time of plugins over a whole plan. Raises `PluginError` for one that takes more than its time.
+    `clock` adds up the time of plugins over a whole plan, `faults` takes what was wrong with whom. Raises `PluginError` for one
+    that takes more than its time or cannot be loaded.
     """
     clock = clock or RuleClock()
     verdicts: list[CursorVerdict] = []
     failed: list[str] = []
     for owned in classifiers:
+        classify = resolve(owned.record.classify)
         plugin = owned.plugin.name
         core = plugin == CORE
         with nullcontext() if core else clock.watch(plugin):
             try:
-                verdict = resolve(owned.record.classify)(table if core else copy_facts(table), ref)
+                verdict = classify(table if core else copy_facts(table), ref)
                 if verdict is not None:
-                    verdicts.append(verdict if core else _vet(verdict))
+                    verdicts.append(verdict if core else _vet(verdict, ref))
             except (KeyboardInterrupt, Overdue):
                 raise
-            except BaseException:  # noqa: BLE001 - one broken classifier must not lose the others' verdicts
+            except BaseException as error:  # noqa: BLE001 - one broken classifier must not lose the others' verdicts
                 failed.append(f"{plugin}/{owned.record.name}")
+                if faults is not None:
+                    what = str(error) if isinstance(error, Fault) else f"raised {type(error).__name__}{place_of(error)}"
+                    faults.setdefault((plugin, owned.record.name), what)
     best = min(verdicts, key=_strength) if verdicts else _no_verdict(ref)
     if failed:
         best = replace(best, why=f"{best.why} (skipped, failed: {', '.join(sorted(failed))})")
@@ -81,8 +89,8 @@ def _strength(verdict: CursorVerdict) -> tuple[int, int, tuple[str, ...], str]:
     return (-verdict.evidence_quality, -verdict.quality.caution, verdict.columns, verdict.why)
 
 
-def _vet(verdict: object) -> CursorVerdict:
-    """Return a plugin's verdict rebuilt field by field. Raises `Fault`."""
+def _vet(verdict: object, ref: CursorRef) -> CursorVerdict:
+    """Return a plugin's verdict on `ref` rebuilt field by field. Raises `Fault`."""
     if (
         type(verdict) is not CursorVerdict
         or not isinstance(verdict.quality, CursorQuality)
@@ -92,6 +100,8 @@ def _vet(verdict: object) -> CursorVerdict:
         or type(verdict.evidence) is not tuple
     ):
         raise Fault("gave no usable verdict")
+    if verdict.columns != ref.columns:
+        raise Fault("gave a verdict on other columns than it was asked about")
     return CursorVerdict(
         quality=verdict.quality,
         columns=tuple(vet_text(name, "column") for name in verdict.columns),
@@ -111,7 +121,11 @@ def _no_verdict(ref: CursorRef) -> CursorVerdict:
 
 
 def cursor_candidates(
-    table: TableFacts, classifiers: Sequence[OwnedClassifier], resolve: Resolve, clock: RuleClock | None = None
+    table: TableFacts,
+    classifiers: Sequence[OwnedClassifier],
+    resolve: Resolve,
+    clock: RuleClock | None = None,
+    faults: Faults | None = None,
 ) -> tuple[CursorVerdict, ...]:
     """Return the verdict on every column that could mark progress, best first; columns that cannot are left out."""
     found = []
@@ -121,7 +135,8 @@ def cursor_candidates(
         key = column.kind in (TypeKind.INTEGER, TypeKind.UUID, TypeKind.DECIMAL) and (indexed or column.generated in _GENERATED)
         if not (time or key) or not column.readable:
             continue
-        verdict = classify_cursor(table, CursorRef(columns=(column.name,), declared=False), classifiers, resolve, clock)
+        ref = CursorRef(columns=(column.name,), declared=False)
+        verdict = classify_cursor(table, ref, classifiers, resolve, clock, faults)
         if verdict.quality is not CursorQuality.NONE:
             found.append(
                 (verdict.quality.caution, not indexed, not tracks_updates(column.name, column.default), place, verdict)

@@ -18,7 +18,7 @@ def emit_reasons(facts: CampaignFacts, registry: Registry, clock: RuleClock | No
     """Return the union of all emitters' reasons, 0 points each, in an order that does not depend on who said them.
 
     A third-party emitter that raises or answers nonsense becomes one RV890 reason. Raises `PluginError` for a plugin that takes
-    more than its time.
+    more than its time, and for one that cannot be loaded.
     """
     clock = clock or RuleClock()
     found: list[Reason] = []
@@ -34,9 +34,10 @@ def _ask(owned: Owned[ReasonEmitter], facts: CampaignFacts, registry: Registry, 
         return [replace(reason, provider=CORE) for reason in registry.resolve(owned.record.emit)(facts)]
     fault = ""
     reasons: list[Reason] = []
+    emit = registry.resolve(owned.record.emit)
     with clock.watch(plugin):
         try:
-            reasons = _vet(registry.resolve(owned.record.emit)(copy_facts(facts)), owned.record, plugin, facts)
+            reasons = _vet(emit(copy_facts(facts)), owned.record, plugin, facts)
         except Fault as error:
             fault = str(error)
         except (KeyboardInterrupt, Overdue):
@@ -68,6 +69,8 @@ def _vet(answer: object, record: ReasonEmitter, plugin: str, facts: CampaignFact
         if reason.points or reason.dimension is not None or reason.kind is not ReasonKind.INFO:
             raise Fault("returned a reason with points: emitters inform only")
         group = vet_text(item.group, "group")
+        if group and group not in facts.groups:
+            raise Fault("named a source group that is not in the campaign")
         if type(item.exports) is not tuple or not all(type(name) is str and name in names for name in item.exports):
             raise Fault("named exports that are not in the campaign")
         found.append(replace(reason, group=group, exports=item.exports))

@@ -102,12 +102,12 @@ def run_guarded(
     return reasons
 
 
-def failure(plugin: str, rule: str, what: str) -> Reason:
-    """Return the RV890 that stands for a rule whose answer is not used."""
+def failure(plugin: str, rule: str, what: str, *, kind: str = "Rule", lost: str = "0 of its points are used") -> Reason:
+    """Return the RV890 that stands for a rule, or what `kind` says, whose answer is not used."""
     return Reason(
         code="RV890",
         kind=ReasonKind.INFO,
-        message=f"Rule {rule} of plugin {plugin} {what}; 0 of its points are used.",
+        message=f"{kind} {rule} of plugin {plugin} {what}; {lost}.",
         family="plugin",
         provider=plugin,
         remedy=f"report it to the authors of {plugin}, or block it: plugins.block: [{plugin}]",

@@ -14,7 +14,7 @@ from rivet_core.api import ScoringRule
 from rivet_core.errors import PluginError, RivetError, in_words
 from rivet_core.facts import Dimension, ExportFacts, Json, Reason, ReasonKind
 from rivet_core.planning.adjust import Suppression, adjust
-from rivet_core.planning.cursors import best_candidate, classify_cursor, cursor_candidates, cursor_confidence
+from rivet_core.planning.cursors import Faults, best_candidate, classify_cursor, cursor_candidates, cursor_confidence
 from rivet_core.planning.diagnose import Diagnostics, diagnose
 from rivet_core.planning.fold import Scores, fold
 from rivet_core.planning.freshness import freshness_confidence
@@ -121,12 +121,16 @@ class Judgement:
         return self.work.bytes
 
 
-def judge_export(facts: ExportFacts, rules: Sequence[OwnedRule], settings: JudgeSettings) -> Judgement:
-    """Return the judgement of one export.
+def judge_export(
+    facts: ExportFacts, rules: Sequence[OwnedRule], settings: JudgeSettings, faults: Faults | None = None
+) -> Judgement:
+    """Return the judgement of one export. `faults` are those of the classifiers that were asked about it.
 
     Raises `PluginError` when a plugin cannot be resolved or takes more than its time, `ConfigError` for wrong plugin options.
     """
     collected = _collect(facts, _prepare(rules, settings), settings)
+    for (plugin, name), what in sorted((faults or {}).items()):
+        collected.append(failure(plugin, name, what, kind="Classifier", lost="its verdicts are not used"))
     adjusted = adjust(
         collected,
         export=facts.spec.name,

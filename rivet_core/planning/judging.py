@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from rivet_core.config import CampaignConfig
 from rivet_core.facts import ExportFacts
+from rivet_core.planning.cursors import Faults
 from rivet_core.planning.judge import (
     Judgement,
     JudgeSettings,
@@ -44,8 +45,9 @@ def judge_all(exports: Sequence[ExportFacts], config: CampaignConfig, registry: 
     verdicts = []
     with alarms():
         for facts in exports:
-            seen = _with_cursor(facts, registry, settings.clock)
-            verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings)))
+            faults: Faults = {}
+            seen = _with_cursor(facts, registry, settings.clock, faults)
+            verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings, faults)))
     return verdicts
 
 
@@ -66,11 +68,11 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _with_cursor(facts: ExportFacts, registry: Registry, clock: RuleClock) -> ExportFacts:
-    candidates = cursor_candidates(facts.table, registry.classifiers, registry.resolve, clock)
+def _with_cursor(facts: ExportFacts, registry: Registry, clock: RuleClock, faults: Faults) -> ExportFacts:
+    candidates = cursor_candidates(facts.table, registry.classifiers, registry.resolve, clock, faults)
     ref = cursor_ref(facts.spec)
     if ref is None:
         cursor = best_candidate(candidates)
     else:
-        cursor = classify_cursor(facts.table, ref, registry.classifiers, registry.resolve, clock)
+        cursor = classify_cursor(facts.table, ref, registry.classifiers, registry.resolve, clock, faults)
     return replace(facts, cursor=cursor, candidates=candidates)

@@ -159,6 +159,64 @@ def test_a_hostile_rule_is_one_reason_and_core_stays_byte_equal(shop: Shop, what
     assert core_part(plan) == before
 
 
+CLASSIFIERS = {
+    "raises": ("raise ValueError", "raised ValueError"),
+    "leaves": ("raise SystemExit(0)", "raised SystemExit"),
+    "no verdict": ("return 'strong_monotonic'", "gave no usable verdict"),
+    "other columns": ("return verdict(columns=('v',))", "on other columns than it was asked about"),
+    "no columns": ("return verdict(columns=())", "on other columns than it was asked about"),
+    "too sure": ("return verdict(evidence_quality=101)", "gave no usable verdict"),
+    "a lone surrogate": ("return verdict(why='\\ud800')", "that is not valid text"),
+}
+
+
+@pytest.mark.parametrize("what", CLASSIFIERS)
+def test_a_hostile_classifier_is_one_reason_and_core_judges_alone(shop: Shop, what: str) -> None:
+    before = core_part(shop.plan())
+    body, said = CLASSIFIERS[what]
+    shop.install(f"""
+    from dataclasses import replace
+    from rivet_core.facts import CursorQuality, CursorVerdict
+
+    @hookimpl
+    def rivet_cursor_classifiers():
+        return [CursorClassifier(name="evil", summary="s", classify=classify)]
+
+    def classify(table, ref):
+        def verdict(**more):
+            sure = CursorVerdict(
+                quality=CursorQuality.STRONG_MONOTONIC, columns=ref.columns, why="w", evidence_quality=100, evidence=()
+            )
+            return replace(sure, **more)
+        {body}
+    """)
+    plan = shop.plan()
+    for export in plan["exports"]:
+        (found,) = [one for one in export["reasons"] if one["provider"] == "evil"]
+        assert (found["code"], found["points"]) == ("RV890", 0)
+        assert said in found["message"]
+        assert export["cursor"]["columns"] == ["id"]
+        export["cursor"]["why"] = export["cursor"]["why"].removesuffix(" (skipped, failed: evil/evil)")
+    assert core_part(plan) == before
+
+
+@pytest.mark.parametrize(
+    ("placed", "said"), [("group='nowhere'", "named a source group"), ("exports=('nothing',)", "named exports that are not")]
+)
+def test_an_emitter_speaks_of_what_is_in_the_campaign(shop: Shop, placed: str, said: str) -> None:
+    shop.install(f"""
+    @hookimpl
+    def rivet_reason_emitters():
+        return [ReasonEmitter(name="evil", summary="s", codes=("X-evil-2",), emit=emit)]
+
+    def emit(facts):
+        return [reason(0, "X-evil-2", kind=ReasonKind.INFO, dimension=None, {placed})]
+    """)
+    (found,) = [one for one in shop.plan()["campaign"]["reasons"] if one["provider"] == "evil"]
+    assert found["code"] == "RV890"
+    assert said in found["message"]
+
+
 MUTATIONS = """
 for target, name, value in ((facts, "spec", None), (facts.table, "columns", ()), (facts.server, "max_connections", 1)):
     try:
@@ -521,8 +579,15 @@ RECORDS = {
     "destination": 'DestinationSpec(name="evil", summary="s", options="evil_late:Options", open="evil_late:open")',
     "policy": 'SchedulingPolicy(name="evil", summary="s", order="evil_late:order")',
     "renderer": 'PlanRenderer(name="evil", summary="s", media_type="text/plain", render="evil_late:render")',
+    "classifier": 'CursorClassifier(name="evil", summary="s", classify="evil_late:classify")',
+    "emitter": 'ReasonEmitter(name="evil", summary="s", codes=("X-evil-2",), emit="evil_late:emit")',
 }
-HOOKS = {"rule": "scoring_rules", "policy": "scheduling_policies"}
+HOOKS = {
+    "rule": "scoring_rules",
+    "policy": "scheduling_policies",
+    "classifier": "cursor_classifiers",
+    "emitter": "reason_emitters",
+}
 
 
 @pytest.mark.parametrize("what", LAZY)

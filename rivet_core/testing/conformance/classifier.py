@@ -58,6 +58,7 @@ class ClassifierConformance(Conformance):
                 verdict = self.ask(record, table, ref)
                 if verdict is not None:
                     assert type(verdict) is CursorVerdict, f"returned {verdict!r}"
+                    assert verdict.columns == ref.columns, f"asked about {ref.columns}, it answered about {verdict.columns}"
                     assert verdict.why.strip(), f"{verdict.quality} without a why"
                     assert type(verdict.evidence_quality) is int
                     assert 0 <= verdict.evidence_quality <= 100
