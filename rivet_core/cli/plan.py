@@ -12,9 +12,15 @@ from rivet_core.cli.output import Output, width
 from rivet_core.facts import MAX_WAVES, MAX_WORKERS
 
 if TYPE_CHECKING:
+    from rivet_core.api import PlanRenderer
     from rivet_core.artifact import Plan
     from rivet_core.planning.request import PlanRequest
     from rivet_core.plugins import Registry
+    from rivet_core.plugins.info import Owned
+
+CORE_FORMATS = ("table", "json")
+RENDER_SECONDS = 60.0
+"""What a renderer may take: plans of 10,000 exports are long."""
 
 
 def plan(
@@ -60,17 +66,18 @@ def plan(
         refuse_inputs(output, {CONFIG: config})
     out = Output(machine=json, verbose=verbose, quiet=quiet)
     wanted = replace(request(export, waves, workers, refresh), split=split)
+    shown = "json" if json else format_
     if write_waves:
-        made, registry = _plan_and_write(config, wanted, out, overwrite=overwrite)
+        made, registry = _plan_and_write(config, wanted, out, overwrite=overwrite, shown=shown)
     elif overwrite:
         raise ConfigError("--overwrite belongs to --write-waves", hint="rivet plan --write-waves --overwrite", code="usage")
     else:
-        made, registry = make_plan(config, wanted, out)
+        made, registry = make_plan(config, wanted, out, shown=shown)
     if output is not None:
         refuse_inputs(output, inputs_of_plan(made))
         write_plan(made, output)
         out.note(f"plan written to {output}")
-    _print(made, "json" if json else format_, registry, out)
+    _print(made, shown, registry, out)
     if report_unplannable(made, out):
         raise typer.Exit(EXIT_FAILED)
 
@@ -91,19 +98,23 @@ def request(
     )
 
 
-def make_plan(path: Path, wanted: PlanRequest, out: Output) -> tuple[Plan, Registry]:
-    """Load, check and plan; return the plan and the registry that made it."""
+def make_plan(path: Path, wanted: PlanRequest, out: Output, *, shown: str = "table") -> tuple[Plan, Registry]:
+    """Load, check and plan; return the plan and the registry that made it.
+
+    `shown` is the format to print it in: one that nobody offers is refused before anything is done.
+    """
     from dataclasses import replace
 
     from rivet_core.cli.campaign import check_names, load_campaign
     from rivet_core.planning.build import build_plan
 
     config, registry = load_campaign(path, out)
+    _renderer(shown, registry)
     names = check_names(wanted.exports, [spec.name for spec in config.exports])
     return build_plan(config, registry, replace(wanted, exports=names)), registry
 
 
-def _plan_and_write(path: Path, wanted: PlanRequest, out: Output, *, overwrite: bool) -> tuple[Plan, Registry]:
+def _plan_and_write(path: Path, wanted: PlanRequest, out: Output, *, overwrite: bool, shown: str) -> tuple[Plan, Registry]:
     """As `make_plan`, the waves written into the config after it."""
     from dataclasses import replace
 
@@ -113,6 +124,7 @@ def _plan_and_write(path: Path, wanted: PlanRequest, out: Output, *, overwrite: 
     from rivet_core.planning.build import build_plan
 
     config, registry = load_campaign(path, out)
+    _renderer(shown, registry)
     names = check_names(wanted.exports, [spec.name for spec in config.exports])
     wanted = replace(wanted, exports=names)
     made = build_plan(without_hand_set(config) if overwrite else config, registry, wanted)
@@ -143,14 +155,15 @@ def report_unplannable(made: Plan, out: Output) -> bool:
 def _print(made: Plan, name: str, registry: Registry, out: Output) -> None:
     from rivet_core.artifact import plan_bytes
 
+    owned = _renderer(name, registry)
     if name == "json":
         out.bytes(plan_bytes(made))
-    elif name == "table":
+    elif owned is None:
         from rivet_core.render.plan_table import plan_table
 
         out.data("\n".join([plan_table(made, width=width()), *_goals(made, registry)]))
     else:
-        out.data(_render(made, name, registry))
+        out.data(_render(made, owned, registry))
 
 
 def _goals(made: Plan, registry: Registry) -> list[str]:
@@ -165,19 +178,35 @@ def _goals(made: Plan, registry: Registry) -> list[str]:
     return goal_lines(tier_goals(campaign_from_plan(made.model_dump(mode="json")), policies, made.campaign.policy.name))
 
 
-def _render(made: Plan, name: str, registry: Registry) -> str:
-    from rivet_core.errors import ConfigError, PluginError
+def _renderer(name: str, registry: Registry) -> Owned[PlanRenderer] | None:
+    """Return who renders the plan, `None` for core's own formats. Raises `ConfigError` for a format that nobody offers."""
+    from rivet_core.errors import ConfigError
 
-    renderers = registry.renderers
-    if name not in renderers:
-        known = ", ".join(["table", "json", *sorted(renderers)])
+    if name in CORE_FORMATS:
+        return None
+    if name not in registry.renderers:
+        known = ", ".join([*CORE_FORMATS, *sorted(registry.renderers)])
         raise ConfigError(f"there is no plan format {name}", hint=f"the formats are {known}", code="usage")
-    owned = renderers[name]
+    return registry.renderers[name]
+
+
+def _render(made: Plan, owned: Owned[PlanRenderer], registry: Registry) -> str:
+    from rivet_core.errors import PluginError, in_words
+    from rivet_core.plugins.limit import Overdue, call_within
+
+    render = registry.resolve(owned.record.render)
     try:
-        text = registry.resolve(owned.record.render)(made.model_dump(mode="json"))
-    except Exception as error:
+        text = call_within(RENDER_SECONDS, lambda: render(made.model_dump(mode="json")))
+        fault = "" if isinstance(text, str) else f"it returned {type(text).__name__}, not text"
+    except KeyboardInterrupt:
+        raise
+    except Overdue:
+        fault = f"it took more than {RENDER_SECONDS:g} s"
+    except BaseException as error:  # noqa: BLE001 - whatever it raises, it is the plugin's fault
+        fault = in_words(error)
+    if fault:
         raise PluginError(
-            f"the renderer {name} of {owned.plugin.dist} failed: {type(error).__name__}: {error}",
+            f"the renderer {owned.record.name} of {owned.plugin.dist} failed: {fault}",
             hint="use --format table or json, and report it to the plugin's authors",
-        ) from error
+        )
     return str(text)

@@ -709,18 +709,40 @@ exports:
     assert "secret-in-here" not in out + err
 
 
-def test_a_renderer_that_raises_or_answers_nonsense_is_exit_3(shop: Shop) -> None:
-    shop.install("""
+RENDERERS = {
+    "raises": ("raise ValueError('x')", "ValueError: x"),
+    "leaves": ("raise SystemExit(0)", "SystemExit"),
+    "nothing": ("return None", "it returned NoneType, not text"),
+    "bytes": ("return b'x'", "it returned bytes, not text"),
+    "sleeps": ("import time; time.sleep(600)", "it took more than 0.3 s"),
+}
+
+
+@pytest.mark.parametrize("what", RENDERERS)
+def test_a_renderer_that_raises_or_answers_nonsense_is_exit_3(shop: Shop, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rivet_core.cli.plan.RENDER_SECONDS", 0.3)
+    body, said = RENDERERS[what]
+    shop.install(f"""
     @hookimpl
     def rivet_renderers():
         return [PlanRenderer(name="bad", summary="s", media_type="text/plain", render=render)]
 
     def render(plan):
-        raise ValueError("x")
+        {body}
     """)
-    status, _, err = shop.run("plan", "--format", "bad")
+    status, out, err = shop.run("plan", "--format", "bad")
     assert status == 3
-    assert "renderer bad of rivet-evil failed" in err
+    assert not out
+    assert f"renderer bad of rivet-evil failed: {said}" in err
+
+
+def test_a_format_that_nobody_offers_is_refused_before_anything_is_done(shop: Shop) -> None:
+    before = (shop.root / "rivet.yaml").read_bytes()
+    status, _, err = shop.run("plan", "--format", "tabel", "-o", "plan.json", "--write-waves")
+    assert status == 2
+    assert "hint: the formats are table, json, html" in err
+    assert (shop.root / "rivet.yaml").read_bytes() == before
+    assert not (shop.root / "plan.json").exists()
 
 
 def test_the_time_limit_is_the_documented_one() -> None:
