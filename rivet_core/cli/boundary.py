@@ -20,6 +20,7 @@ from rivet_core.errors import (
     RivetError,
     named,
 )
+from rivet_core.interrupts import noting_interrupts
 
 PROGRAM = "rivet"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -47,7 +48,8 @@ def _guarded(arguments: list[str]) -> int:
     """Run the command; whatever goes wrong is reported, but for a stdout that takes nothing any more."""
     machine = _wants_json(arguments)
     try:
-        return _dispatch(arguments)
+        with noting_interrupts():
+            return _dispatch(arguments)
     except RivetError as error:
         return report(error, machine=machine)
     except KeyboardInterrupt:

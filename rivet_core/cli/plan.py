@@ -192,17 +192,18 @@ def _renderer(name: str, registry: Registry) -> Owned[PlanRenderer] | None:
 
 def _render(made: Plan, owned: Owned[PlanRenderer], registry: Registry) -> str:
     from rivet_core.errors import PluginError, in_words
+    from rivet_core.interrupts import is_ctrl_c
     from rivet_core.plugins.limit import Overdue, call_within
 
     render = registry.resolve(owned.record.render)
     try:
         text = call_within(RENDER_SECONDS, lambda: render(made.model_dump(mode="json")))
         fault = "" if isinstance(text, str) else f"it returned {type(text).__name__}, not text"
-    except KeyboardInterrupt:
-        raise
     except Overdue:
         fault = f"it took more than {RENDER_SECONDS:g} s"
-    except BaseException as error:  # noqa: BLE001 - whatever it raises, it is the plugin's fault
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
         fault = in_words(error)
     if fault:
         raise PluginError(

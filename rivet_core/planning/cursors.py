@@ -10,11 +10,10 @@ from typing import Any, Protocol
 from rivet_core.api import CursorClassifier
 from rivet_core.facts import Basis, CursorQuality, CursorRef, CursorVerdict, Evidence, ExportFacts, Role, TableFacts, TypeKind
 from rivet_core.planning.confidence import PRIOR, confidence_of, weakest
-from rivet_core.planning.guard import Fault, RuleClock, copy_facts, place_of, vet_evidence, vet_text
+from rivet_core.planning.guard import Fault, RuleClock, copy_facts, is_end, place_of, vet_evidence, vet_text
 from rivet_core.planning.ranges import cursor_ref, leads
 from rivet_core.planning.sizes import number
 from rivet_core.planning.taxonomy import CORE
-from rivet_core.plugins.limit import Overdue
 
 
 class _Plugin(Protocol):
@@ -72,9 +71,10 @@ def classify_cursor(
                 verdict = classify(table if core else copy_facts(table), ref)
                 if verdict is not None:
                     verdicts.append(verdict if core else _vet(verdict, ref))
-            except (KeyboardInterrupt, Overdue):
-                raise
-            except BaseException as error:  # noqa: BLE001 - one broken classifier must not lose the others' verdicts
+            except BaseException as error:
+                if is_end(error):
+                    raise
+                # One broken classifier must not lose the others' verdicts.
                 failed.append(f"{plugin}/{owned.record.name}")
                 if faults is not None:
                     what = str(error) if isinstance(error, Fault) else f"raised {type(error).__name__}{place_of(error)}"

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from rivet_core.api import ReasonEmitter
 from rivet_core.facts import CampaignFacts, Reason, ReasonKind
-from rivet_core.planning.guard import MOST_REASONS, Fault, RuleClock, copy_facts, place_of, vet_reason, vet_text
+from rivet_core.planning.guard import MOST_REASONS, Fault, RuleClock, copy_facts, is_end, place_of, vet_reason, vet_text
 from rivet_core.plugins import Owned, Registry
-from rivet_core.plugins.limit import Overdue
 
 CORE = "core"
 
@@ -40,9 +39,10 @@ def _ask(owned: Owned[ReasonEmitter], facts: CampaignFacts, registry: Registry, 
             reasons = _vet(emit(copy_facts(facts)), owned.record, plugin, facts)
         except Fault as error:
             fault = str(error)
-        except (KeyboardInterrupt, Overdue):
-            raise
-        except BaseException as error:  # noqa: BLE001 - whatever a plugin raises, the campaign goes on without its words
+        except BaseException as error:
+            if is_end(error):
+                raise
+            # Whatever a plugin raises, the campaign goes on without its words.
             fault = f"raised {type(error).__name__}{place_of(error)}"
     if fault:
         return [

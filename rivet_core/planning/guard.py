@@ -20,6 +20,7 @@ from typing import Any
 from rivet_core.api import PLUGIN_CODE, ReasonEmitter, ScoringRule
 from rivet_core.errors import PluginError
 from rivet_core.facts import Dimension, Evidence, ExportFacts, Reason, ReasonKind
+from rivet_core.interrupts import is_ctrl_c
 from rivet_core.plugins.limit import SECONDS, Overdue, time_limit
 
 MOST_REASONS = 100
@@ -74,6 +75,11 @@ class RuleClock:
         return tuple(sorted(name for name, seconds in self.seconds.items() if seconds > SLOW))
 
 
+def is_end(error: BaseException) -> bool:
+    """Whether what came out of a plugin ends the command: its time is over, or somebody pressed Ctrl-C."""
+    return isinstance(error, Overdue) or is_ctrl_c(error)
+
+
 class Fault(Exception):  # noqa: N818 - not an error of ours: a finding about somebody's rule
     """Why a rule's answer cannot be used."""
 
@@ -95,9 +101,10 @@ def run_guarded(
             reasons = _vet(answer, record, plugin, granted)
         except Fault as fault:
             reasons = [failure(plugin, record.name, str(fault))]
-        except (KeyboardInterrupt, Overdue):
-            raise
-        except BaseException as error:  # noqa: BLE001 - any failure of a plugin is a finding, never a crash
+        except BaseException as error:
+            if is_end(error):
+                raise
+            # Any other failure of a plugin is a finding, never a crash.
             reasons = [failure(plugin, record.name, f"raised {type(error).__name__}{place_of(error)}")]
     return reasons
 

@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from rivet_core.errors import PluginError, in_words
+from rivet_core.interrupts import is_ctrl_c
 from rivet_core.plugins.limit import Overdue, call_within
 
 SECONDS = 60.0
@@ -27,11 +28,12 @@ def load_reference(ref: str) -> Any:
     cause: BaseException | None = None
     try:
         return call_within(SECONDS, load)
-    except KeyboardInterrupt:
-        raise
     except Overdue:
         why = f"it took more than {SECONDS:g} s"
-    except BaseException as error:  # noqa: BLE001 - whatever the module raises, it is that plugin's fault
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        # Whatever else the module raises, it is that plugin's fault.
         why, cause = in_words(error), error
         if isinstance(error, ImportError | AttributeError | ValueError):
             why = why.partition(": ")[2] or why

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from rivet_core.api import API_VERSION
 from rivet_core.errors import ConfigError, in_words
+from rivet_core.interrupts import is_ctrl_c
 from rivet_core.plugins.admission import CORE, Refused, admit
 from rivet_core.plugins.discovery import Candidate, discover
 from rivet_core.plugins.info import PluginInfo, Status
@@ -75,9 +76,10 @@ def _load(
         return _broken(info, str(refusal))
     except Overdue:
         return _broken(info, f"it took more than {SECONDS:g} s to load")
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - whatever it raises, it is that plugin's fault alone
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        # Whatever else it raises, it is that plugin's fault alone.
         return _broken(info, in_words(error))
     return replace(info, hooks=hooks)
 

@@ -20,6 +20,7 @@ from rivet_core.api import (
     Target,
 )
 from rivet_core.errors import PluginError, RivetError
+from rivet_core.interrupts import is_ctrl_c
 from rivet_core.plugins.info import Owned, PluginInfo, Status
 from rivet_core.plugins.lazy import load_reference
 
@@ -113,9 +114,11 @@ class Registry:
         model = validate_options(self.resolve(owned.record.options), resolved, base=base, what=what, environ=environ)
         try:
             return self.resolve(opener)(model)
-        except (RivetError, KeyboardInterrupt):
+        except RivetError:
             raise
         except BaseException as error:
+            if is_ctrl_c(error):
+                raise
             raise PluginError(
                 f"{owned.plugin.dist} {owned.plugin.version} failed to open {what}: {type(error).__name__}",
                 hint="this is a fault of the plugin: run with -v for the trace, and report it to its authors",

@@ -45,6 +45,8 @@ def listening(stop: Callable[[str, int], None]) -> Iterator[None]:
         tokens.put(number)
         signal.signal(number, _SECOND[signal.Signals(number)])
 
+    arrived.raised = False  # type: ignore[attr-defined]  # it raises nothing: a KeyboardInterrupt is somebody's own
+
     def work() -> None:
         while (number := tokens.get()) is not None:
             if number == signal.SIGHUP:

@@ -12,6 +12,7 @@ from typing import Any
 from rivet_core.api import Ref, SchedulingPolicy
 from rivet_core.errors import PluginError, in_words
 from rivet_core.facts import Capacities, Job, PoolState
+from rivet_core.interrupts import is_ctrl_c
 from rivet_core.plugins.lazy import load_reference
 from rivet_core.plugins.limit import SECONDS, Overdue, call_within
 
@@ -80,12 +81,12 @@ class PolicyGuard:
         """Return whether the policy answered, and what. A foreign one may do anything; the campaign goes on without it."""
         try:
             return True, call() if self._ours else call_within(SECONDS, call)
-        except KeyboardInterrupt:
-            raise
         except Overdue:
             self.report(f"{what} took more than {SECONDS:g} s and is not asked again")
             self._next = None
-        except BaseException as error:  # noqa: BLE001 - as the docstring says
+        except BaseException as error:
+            if is_ctrl_c(error):
+                raise
             self.report(f"{what} raised {in_words(error)}")
         return False, None
 

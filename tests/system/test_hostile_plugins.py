@@ -127,6 +127,7 @@ RULES = {
     "raises": ("raise ValueError('x')", "raised ValueError"),
     "raises what is no Exception": ("class Odd(BaseException): pass\nraise Odd", "raised Odd"),
     "leaves": ("raise SystemExit(0)", "raised SystemExit"),
+    "interrupts": ("raise KeyboardInterrupt", "raised KeyboardInterrupt"),
     "None": ("return None", "returned NoneType"),
     "a number": ("return 7", "returned int"),
     "a text": ("return 'RV102'", "returned str"),
@@ -162,6 +163,7 @@ def test_a_hostile_rule_is_one_reason_and_core_stays_byte_equal(shop: Shop, what
 CLASSIFIERS = {
     "raises": ("raise ValueError", "raised ValueError"),
     "leaves": ("raise SystemExit(0)", "raised SystemExit"),
+    "interrupts": ("raise KeyboardInterrupt", "raised KeyboardInterrupt"),
     "no verdict": ("return 'strong_monotonic'", "gave no usable verdict"),
     "other columns": ("return verdict(columns=('v',))", "on other columns than it was asked about"),
     "no columns": ("return verdict(columns=())", "on other columns than it was asked about"),
@@ -215,6 +217,13 @@ def test_an_emitter_speaks_of_what_is_in_the_campaign(shop: Shop, placed: str, s
     (found,) = [one for one in shop.plan()["campaign"]["reasons"] if one["provider"] == "evil"]
     assert found["code"] == "RV890"
     assert said in found["message"]
+
+
+def test_ctrl_c_while_a_plugin_works_is_one(shop: Shop) -> None:
+    shop.install(rule("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nreturn []"))
+    status, _, err = shop.run("plan")
+    assert status == 130
+    assert "interrupted" in err
 
 
 MUTATIONS = """
@@ -360,6 +369,8 @@ def test_an_exception_that_cannot_be_shown_is_named_by_its_type(shop: Shop) -> N
 
 
 ANSWERS = {
+    "next interrupts": ("return [job.name for job in jobs]", "raise KeyboardInterrupt", "next raised KeyboardInterrupt"),
+    "order interrupts": ("raise KeyboardInterrupt", "return state.heads[0].name", "order raised KeyboardInterrupt"),
     "order raises it": ("raise Mute", "return state.heads[0].name", "order raised Mute"),
     "next raises it": ("return [job.name for job in jobs]", "raise Mute", "next raised Mute"),
     "order is no end of names": (
@@ -408,6 +419,7 @@ IMPORTS = {
     "raises at import": ("raise ValueError('no')", "ValueError: no"),
     "raises what is no Exception": ("class Odd(BaseException): pass\nraise Odd('x')", "Odd: x"),
     "leaves at import": ("raise SystemExit(0)", "SystemExit"),
+    "interrupts at import": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "does not parse": ("def (", "SyntaxError"),
     "raises in a hook": ("@hookimpl\ndef rivet_scoring_rules():\n    raise RuntimeError('later')", "RuntimeError: later"),
     "None from a hook": ("@hookimpl\ndef rivet_scoring_rules():\n    return None", "returned NoneType"),
@@ -569,6 +581,7 @@ def test_a_policy_that_does_not_come_back_is_not_asked_again(shop: Shop, monkeyp
 LAZY = {
     "raises": ("raise RuntimeError('late')", "RuntimeError: late"),
     "leaves": ("raise SystemExit(0)", "SystemExit"),
+    "interrupts": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "sleeps": ("import time\ntime.sleep(600)", "it took more than 0.3 s"),
     "is not there": (None, "No module named"),
     "has no such name": ("x = 1", "has no attribute"),
@@ -619,6 +632,8 @@ def test_a_lazy_module_that_cannot_be_imported_is_exit_3(
 
 SOURCES = {
     "connect leaves": ("raise SystemExit(0)", "return None", 1),
+    "connect interrupts": ("raise KeyboardInterrupt", "return None", 1),
+    "inspect interrupts": ("return Session()", "raise KeyboardInterrupt", 1),
     "connect returns nothing": ("return None", "return None", 1),
     "inspect raises": ("return Session()", "raise ValueError('secret-in-here')", 1),
     "inspect leaves": ("return Session()", "raise SystemExit(0)", 1),
@@ -670,6 +685,7 @@ exports:
 
 
 READS = {
+    "interrupts": "raise KeyboardInterrupt",
     "raises": "raise ValueError('secret-in-here')",
     "leaves": "raise SystemExit(0)",
     "raises what is no Exception": "class Odd(BaseException): pass\n        raise Odd",
@@ -712,6 +728,7 @@ exports:
 RENDERERS = {
     "raises": ("raise ValueError('x')", "ValueError: x"),
     "leaves": ("raise SystemExit(0)", "SystemExit"),
+    "interrupts": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "nothing": ("return None", "it returned NoneType, not text"),
     "bytes": ("return b'x'", "it returned bytes, not text"),
     "sleeps": ("import time; time.sleep(600)", "it took more than 0.3 s"),
