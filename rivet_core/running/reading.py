@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from rivet_core.api import RecordStream, SourceSession
+from rivet_core.api import SourceSession
 from rivet_core.errors import DestinationError, IntegrityError, InternalError, SourceError
 from rivet_core.facts import Mode, NullCursor, Unit, UnitKind
 from rivet_core.running.columns import AddedColumns
 from rivet_core.running.drift import check_drift, schema_json
+from rivet_core.running.foreign import CheckedStream, foreign
 from rivet_core.running.pressure import SourceGate
 from rivet_core.running.quality import Uniqueness
 from rivet_core.running.stop import Stop
@@ -89,20 +90,22 @@ class UnitReader:
                 raise self._stop.error() from error
             raise
         finally:
-            stream.close()
+            if wrong := stream.close():
+                self._note(unit, (wrong,))
         return record
 
-    def _open(self, unit: Unit) -> RecordStream:
+    def _open(self, unit: Unit) -> CheckedStream:
         """Begin when the source may be read. A shared snapshot goes on: to hold it longer would only cost the source."""
         gate = self._gate
         if gate is not None and not (self._begun and self._task.spec.snapshot == "consistent"):
             gate.wait()
             self._check()
         self._begun = True
-        stream = self._session.read(self._task.reading, unit)
-        if gate is not None and hasattr(stream, "gate"):
-            stream.gate = gate
-        return stream
+        with foreign(self._task):
+            stream = self._session.read(self._task.reading, unit)
+            if gate is not None and hasattr(stream, "gate"):
+                stream.gate = gate
+        return CheckedStream(self._task, unit, stream)
 
     def empty(self, unit: Unit) -> UnitRecord:
         """Write one file that has the columns and no rows: an export that found nothing still says what it is made of."""
@@ -114,7 +117,7 @@ class UnitReader:
             unit=unit.index, rows=0, bytes=sum(part.bytes for part in parts), parts=parts, schema=schema_json(self.schema)
         )
 
-    def _write(self, unit: Unit, stream: RecordStream, added: AddedColumns) -> UnitRecord:
+    def _write(self, unit: Unit, stream: CheckedStream, added: AddedColumns) -> UnitRecord:
         writer = UnitWriter(self._store, self._task.spec, added.schema, unit.index, self._key(unit), self._publishing)
         unique = self.unique
         hashes = unique.pending() if unique and unique.columns else None
@@ -141,8 +144,8 @@ class UnitReader:
                 delivered += batch.num_rows
                 self._progress(batch.num_rows, batch.nbytes)
             self._check()
-            marks, counts = stream.marks, dict(stream.counts)
-            self._note(unit, stream)
+            marks, counts = stream.marks(delivered), stream.counts()
+            self._note(unit, stream.notes())
             parts = writer.finish()
         except BaseException:
             writer.abort()
@@ -164,8 +167,7 @@ class UnitReader:
             schema=schema_json(added.schema),
         )
 
-    def _note(self, unit: Unit, stream: RecordStream) -> None:
-        notes = tuple(getattr(stream, "notes", ()))
+    def _note(self, unit: Unit, notes: tuple[str, ...]) -> None:
         if notes:
             with self._lock:
                 self.notes += [f"unit {unit.index}: {note}" for note in notes]

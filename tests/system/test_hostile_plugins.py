@@ -735,6 +735,82 @@ RENDERERS = {
 }
 
 
+STREAMS = {
+    "fails halfway": (
+        "def __iter__(self):\n    yield next(iter(self.good)).slice(0, 10)\n    raise ValueError('secret-in-here')",
+        "ValueError at evil_plugin.py",
+    ),
+    "ends early": (
+        "def __iter__(self):\n    yield next(iter(self.good)).slice(0, 10)",
+        "it gave 10 rows of unit 0 and not how far they reach",
+    ),
+    "leaves": ("def __iter__(self): raise SystemExit(0)", "SystemExit at evil_plugin.py"),
+    "other columns": (
+        "def __iter__(self):\n    for batch in self.good: yield batch.select(['id'])",
+        "it gave a batch with other columns than the stream's schema has",
+    ),
+    "a table": (
+        "def __iter__(self):\n    for batch in self.good: yield pa.Table.from_batches([batch])",
+        "it gave a Table where a record batch belongs",
+    ),
+    "nothing": ("def __iter__(self): yield None", "it gave a NoneType where a record batch belongs"),
+    "no iterator": ("def __iter__(self): return None", "TypeError at "),
+    "no schema": ("schema = 3", "its schema is a int"),
+    "no mark": ("marks = None", "it gave 100 rows of unit 0 and not how far they reach"),
+    "a text as marks": ("marks = 'x'", "its marks are no tuple of marks"),
+    "a number in a mark": ("marks = (Mark(column='id', type='INTEGER', value=7),)", "its marks are no tuple of marks"),
+    "another cursor": ("marks = (Mark(column='v', type='TEXT', value='7'),)", "its marks are on v, the cursor is id"),
+    "texts as counts": ("counts = {'v': 'many'}", "its counts are no mapping of texts to whole numbers"),
+}
+
+
+def hostile_stream(shop: Shop, body: str) -> None:
+    shop.install(f"""
+    import pyarrow as pa
+    from rivet_core.api import SourceSpec
+    from rivet_core.builtin.sqlite.options import SqliteOptions
+    from rivet_core.builtin.sqlite.session import connect as good
+    from rivet_core.facts import Mark
+
+    @hookimpl
+    def rivet_sources():
+        return [SourceSpec(name="evil", summary="s", options=SqliteOptions, connect=lambda options: Session(good(options)))]
+
+    class Session:
+        def __init__(self, good): self.good = good
+        def __getattr__(self, name): return getattr(self.good, name)
+        def read(self, spec, unit): return Stream(self.good.read(spec, unit))
+
+    class Stream:
+        def __init__(self, good): self.good = good
+        def __getattr__(self, name): return getattr(self.good, name)
+        def __iter__(self): return iter(self.good)
+        {textwrap.indent(body, "        ").strip()}
+    """)
+    (shop.root / "rivet.yaml").write_text(CONFIG.replace("type: sqlite", "type: evil"))
+
+
+@pytest.mark.parametrize("what", STREAMS)
+def test_a_stream_that_breaks_its_promise_fails_its_export_by_name_and_nothing_is_published(shop: Shop, what: str) -> None:
+    body, said = STREAMS[what]
+    hostile_stream(shop, body)
+    status, out, err = shop.run("run", "-e", "notes", "--json")
+    (export,) = json.loads(out)["exports"]
+    assert (status, export["status"]) == (1, "failed")
+    assert f"notes: the plugin of source default failed: {said}" in export["error"]["message"]
+    assert "secret-in-here" not in out + err
+    assert json.loads(shop.run("files", "notes", "--json")[1])["files"] == []
+    assert json.loads(shop.run("state", "show", "-e", "notes", "--json")[1])["exports"][0]["cursor"] == []
+
+
+def test_a_stream_that_cannot_be_closed_has_delivered_all_the_same(shop: Shop) -> None:
+    hostile_stream(shop, "def close(self): raise SystemExit(0)")
+    status, out, err = shop.run("run", "--json")
+    assert status == 0
+    assert [export["rows"] for export in json.loads(out)["exports"]] == [100, 100]
+    assert "its stream could not be closed" in err
+
+
 @pytest.mark.parametrize("what", RENDERERS)
 def test_a_renderer_that_raises_or_answers_nonsense_is_exit_3(shop: Shop, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rivet_core.cli.plan.RENDER_SECONDS", 0.3)
