@@ -17,6 +17,7 @@ from rivet_core.api import (
     ScoringRule,
     SourceSession,
     SourceSpec,
+    StoreCapabilities,
     Target,
 )
 from rivet_core.errors import PluginError, RivetError
@@ -87,7 +88,14 @@ class Registry:
     ) -> Target:
         """Resolve the references in `options`, check them against the plugin's model and open the store."""
         owned = self.destination(kind)
-        target = self._open(owned, owned.record.open, options, f"destination type {kind}", base, environ)
+        what = f"destination type {kind}"
+        target = self._open(owned, owned.record.open, options, what, base, environ)
+        if fault := _target_fault(target):
+            raise PluginError(
+                f"{owned.plugin.dist} {owned.plugin.version} failed to open {what}: {fault}",
+                hint="this is a fault of the plugin: report it to its authors",
+                code="plugin_failed",
+            )
         return cast("Target", target)
 
     def source(self, kind: str) -> Owned[SourceSpec]:
@@ -124,6 +132,22 @@ class Registry:
                 hint="this is a fault of the plugin: run with -v for the trace, and report it to its authors",
                 code="plugin_failed",
             ) from error
+
+
+def _target_fault(target: object) -> str:
+    """Return what is wrong with an open destination, empty for nothing."""
+    from fsspec import AbstractFileSystem
+
+    if not isinstance(target, Target):
+        return f"it returned {type(target).__name__}, not a Target"
+    wanted = {
+        "filesystem": AbstractFileSystem,
+        "root": str,
+        "url_prefix": str,
+        "capabilities": StoreCapabilities,
+    }
+    wrong = (name for name, kind in wanted.items() if not isinstance(getattr(target, name), kind))
+    return "".join(f"the {name} of its Target is {type(getattr(target, name)).__name__}" for name in list(wrong)[:1])
 
 
 PUBLISHED = {

@@ -725,6 +725,38 @@ exports:
     assert "secret-in-here" not in out + err
 
 
+TARGETS = {
+    "nothing": ("None", "it returned NoneType, not a Target"),
+    "a text": ("'/tmp'", "it returned str, not a Target"),
+    "no filesystem": ("replace(good, filesystem=None)", "the filesystem of its Target is NoneType"),
+    "a number as root": ("replace(good, root=7)", "the root of its Target is int"),
+    "words as capabilities": ("replace(good, capabilities='all')", "the capabilities of its Target is str"),
+}
+
+
+@pytest.mark.parametrize("what", TARGETS)
+def test_a_destination_that_opens_nothing_usable_is_exit_3_everywhere(shop: Shop, what: str) -> None:
+    returned, said = TARGETS[what]
+    shop.install(f"""
+    from dataclasses import replace
+    from rivet_core.api import DestinationSpec
+    from rivet_core.builtin.local import LocalOptions, open_local
+
+    @hookimpl
+    def rivet_destinations():
+        return [DestinationSpec(name="evil", summary="s", options=LocalOptions, open=opened)]
+
+    def opened(options):
+        good = open_local(options)
+        return {returned}
+    """)
+    (shop.root / "rivet.yaml").write_text(CONFIG.replace("type: local", "type: evil"))
+    for command in (["doctor"], ["run"], ["files", "orders"], ["validate"], ["gc"], ["state", "rebuild"], ["repair"]):
+        status, out, err = shop.run(*command)
+        assert status == 3, (command, status, out, err)
+        assert f"rivet-evil 1.0 failed to open destination type evil: {said}" in out + err
+
+
 RENDERERS = {
     "raises": ("raise ValueError('x')", "ValueError: x"),
     "leaves": ("raise SystemExit(0)", "SystemExit"),
