@@ -82,6 +82,7 @@ def examine_destinations(config: CampaignConfig, registry: Registry) -> list[Fin
 
 
 def _examine(specs: list[ExportSpec], config: CampaignConfig, registry: Registry) -> list[Finding]:
+    from rivet_core.plugins import plugin_fault
     from rivet_core.running.layout import layout_of
     from rivet_core.stores import open_store
 
@@ -93,9 +94,10 @@ def _examine(specs: list[ExportSpec], config: CampaignConfig, registry: Registry
         with _leaving_no_folder(store):
             store.check()
             findings = list(probe_store(store, f"{subject} {store.where}"))
-    except RivetError as error:
+    except Exception as error:  # noqa: BLE001 - a part that fails hides no other
         names = ", ".join(spec.name for spec in specs[:3]) + (", ..." if len(specs) > 3 else "")
-        return [Finding.of(error, subject, evidence=names)]
+        fault = error if isinstance(error, RivetError) else plugin_fault(kind, error, destination=True)
+        return [Finding.of(fault, subject, evidence=names)]
     return findings
 
 

@@ -11,6 +11,7 @@ from rivet_core.errors import RivetError
 from rivet_core.facts import ExportSpec, Role, ServerFacts
 from rivet_core.facts.plural import several
 from rivet_core.planning.finding import Finding, Severity
+from rivet_core.plugins import plugin_fault
 
 if TYPE_CHECKING:
     from rivet_core.config import CampaignConfig, GroupConfig, SourceConfig
@@ -33,8 +34,8 @@ def examine_source(source: SourceConfig, config: CampaignConfig, registry: Regis
     try:
         endpoint, chosen = _endpoint(source, config, registry)
         server, findings = _ask(source, specs, config, registry)
-    except RivetError as error:
-        return [Finding.of(error, subject)]
+    except Exception as error:  # noqa: BLE001 - a part that fails hides no other
+        return [Finding.of(error if isinstance(error, RivetError) else plugin_fault(source.type, error), subject)]
     after = datetime.now(UTC)
     role = "" if server.role is Role.UNKNOWN else f", {server.role}"
     reached = Finding(

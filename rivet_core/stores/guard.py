@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rivet_core.errors import BusyError
+from rivet_core.errors import BusyError, DestinationError
 
 if TYPE_CHECKING:
     from rivet_core.stores.objects import ObjectStore
@@ -35,13 +35,21 @@ def guarded(store: ObjectStore, key: str) -> Iterator[None]:
     store.put(key, json.dumps(mine).encode())
     time.sleep(SETTLE)
     found = store.current(key)
-    if found is None or json.loads(found.data).get("owner") != mine["owner"]:
+    if found is None or _owner(store, key, found.data) != mine["owner"]:
         raise _busy(store, key, found.data if found else b"{}")
     try:
         yield
     finally:
         with contextlib.suppress(Exception):
             store.delete([key])
+
+
+def _owner(store: ObjectStore, key: str, data: bytes) -> object:
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return json.loads(data)["owner"]
+    raise DestinationError(
+        f"{store.url(key)} does not read back as it was written", hint="rivet doctor says what the store does not keep"
+    )
 
 
 def _refuse_foreign(store: ObjectStore, key: str) -> None:

@@ -67,7 +67,7 @@ class ObjectStore(Store):
             try:
                 self._fs.invalidate_cache()
                 tag = str(self._fs.info(path).get("ETag") or "")
-                data: bytes = self._fs.cat_file(path)
+                data = bytes(self._fs.cat_file(path))
             except FileNotFoundError:
                 return None
             except Exception as error:
@@ -117,10 +117,9 @@ class ObjectStore(Store):
 
         def once() -> bytes:
             try:
-                found: bytes = self._fs.cat_file(self._path(key))
+                return bytes(self._fs.cat_file(self._path(key)))
             except Exception as error:
                 raise destination_error(error, self.url(key), "read") from error
-            return found
 
         return retried(once)
 
@@ -167,16 +166,16 @@ class ObjectStore(Store):
         def once() -> list[Entry]:
             try:
                 self._fs.invalidate_cache()
-                found = self._fs.find(base, detail=True)
+                sizes = {path: int(info.get("size") or 0) for path, info in self._fs.find(base, detail=True).items()}
             except FileNotFoundError:
                 return []
             except Exception as error:
                 raise destination_error(error, self.url(directory) if directory else self.where, "list") from error
             entries = []
-            for path, info in found.items():
+            for path, size in sizes.items():
                 if path.strip("/").startswith(base.strip("/") + "/" if base.strip("/") else ""):
                     key = path.strip("/")[len(root) :].strip("/")
-                    entries.append(Entry(key=key, bytes=int(info.get("size") or 0)))
+                    entries.append(Entry(key=key, bytes=size))
             return sorted(entries, key=lambda entry: entry.key)
 
         return retried(once)

@@ -757,6 +757,71 @@ def test_a_destination_that_opens_nothing_usable_is_exit_3_everywhere(shop: Shop
         assert f"rivet-evil 1.0 failed to open destination type evil: {said}" in out + err
 
 
+STORES = {
+    "reads nothing": "def cat_file(self, *args, **more): return None",
+    "cuts what it keeps": "def pipe_file(self, path, value, **more): return super().pipe_file(path, value[:-5], **more)",
+    "raises oddly": "def info(self, *args, **more): raise KeyError('secret-in-here')",
+}
+
+
+@pytest.mark.parametrize("what", STORES)
+def test_a_store_that_breaks_its_promise_fails_exports_and_is_a_finding(shop: Shop, what: str) -> None:
+    shop.install(f"""
+    from fsspec.implementations.local import LocalFileSystem
+    from rivet_core.api import DestinationSpec, StoreCapabilities, Target
+    from rivet_core.builtin.local import LocalOptions, open_local
+
+    @hookimpl
+    def rivet_destinations():
+        return [DestinationSpec(name="evil", summary="s", options=LocalOptions, open=opened)]
+
+    class Odd(LocalFileSystem):
+        {STORES[what]}
+
+    def opened(options):
+        good, promised = open_local(options), dict(atomic_replace=True, conditional_put=False, list_after_write=True)
+        filesystem = Odd(auto_mkdir=True, skip_instance_cache=True)
+        return Target(filesystem=filesystem, root=good.root, url_prefix="", capabilities=StoreCapabilities(**promised))
+    """)
+    (shop.root / "rivet.yaml").write_text(CONFIG.replace("type: local", "type: evil"))
+    status, out, err = shop.run("doctor", "--json")
+    assert status == 2
+    findings = json.loads(out)["findings"]
+    assert [one["subject"] for one in findings if one["severity"] == "error"] == ["destination evil"]
+    status, out, err = shop.run("run", "--json")
+    assert status == 1, out
+    assert "secret-in-here" not in out + err
+    assert {export["status"] for export in json.loads(out)["exports"]} <= {"failed", "not_started"}
+
+
+def test_a_source_that_breaks_is_a_finding_of_doctor(shop: Shop) -> None:
+    shop.install("""
+    from rivet_core.api import SourceSpec
+    from rivet_core.builtin.sqlite.options import SqliteOptions
+    from rivet_core.builtin.sqlite.session import connect as good
+
+    @hookimpl
+    def rivet_sources():
+        return [SourceSpec(name="evil", summary="s", options=SqliteOptions, connect=lambda options: Session(good(options)))]
+
+    class Session:
+        def __init__(self, good): self.good = good
+        def __getattr__(self, name): return getattr(self.good, name)
+        def probe(self): raise ValueError("secret-in-here")
+        def close(self): pass
+    """)
+    (shop.root / "rivet.yaml").write_text(
+        CONFIG.replace("source: {", "sources:\n  odd: {type: evil, path: shop.db}\n  default: {").replace(
+            "table: ", "source: default, table: "
+        )
+    )
+    status, out, err = shop.run("doctor")
+    assert status == 2, out + err
+    assert "the plugin of source type evil failed: ValueError" in out
+    assert "destination local" in out
+    assert "secret-in-here" not in out + err
+
+
 RENDERERS = {
     "raises": ("raise ValueError('x')", "ValueError: x"),
     "leaves": ("raise SystemExit(0)", "SystemExit"),
