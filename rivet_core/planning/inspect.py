@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rivet_core.api import RecallingSession, SourceSession
 from rivet_core.config import GroupConfig, SourceConfig
 from rivet_core.errors import ConfigError, PluginError, RivetError, SourceError
 from rivet_core.facts import CatalogFacts, ExportSpec, InspectItem, Mark, Mode, ReadSpec, RelationKind, TableFacts, Unit
+from rivet_core.planning.given import OURS, checked_catalog, checked_units
 from rivet_core.planning.outputs import columns_problem
 from rivet_core.planning.snapshots import Kept, identity_of
 from rivet_core.plugins import Registry, plugin_fault
@@ -24,6 +26,7 @@ PARALLEL_SOURCES = 4
 NEEDS_SNAPSHOT = "needs_snapshot"
 """The code with which a source says that the asked units are exact under one consistent snapshot only."""
 CONSISTENT = "consistent"
+CheckUnits = Callable[[Any, str], tuple[Unit, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +140,15 @@ def _view(
         fresh = None if as_of is None else next((one for one in found if one.fresh(as_of, identity)), None)
         session.limit(connections)
         catalog = session.inspect(items) if fresh is None else _recalled(session, items, exports, fresh)
-        read = _units(session, config.type, exports, catalog, committed)
+        ours = registry.source(config.type).plugin.dist in OURS
+        read = _units(
+            session,
+            config.type,
+            exports,
+            catalog if ours else checked_catalog(catalog, config.type),
+            committed,
+            _taken if ours else checked_units,
+        )
     except (ConfigError, PluginError):
         raise
     except RivetError as error:
@@ -202,6 +213,7 @@ def _units(
     exports: Sequence[ExportSpec],
     catalog: CatalogFacts,
     committed: Mapping[str, tuple[Mark, ...]],
+    check: CheckUnits,
 ) -> _Read:
     read = _Read()
     for spec in exports:
@@ -211,10 +223,10 @@ def _units(
             continue
         marks = committed.get(spec.name, ()) if spec.mode is Mode.INCREMENTAL else ()
         try:
-            read.units[spec.name] = session.units(ReadSpec.of(spec), marks)
+            read.units[spec.name] = check(session.units(ReadSpec.of(spec), marks), kind)
         except RivetError as error:
             if error.code == NEEDS_SNAPSHOT:
-                _ask_under_snapshot(session, kind, spec, marks, read)
+                _ask_under_snapshot(session, kind, spec, marks, read, check)
             else:
                 read.failures[spec.name] = error
         except BaseException as error:  # noqa: BLE001 - as for the whole source
@@ -222,10 +234,16 @@ def _units(
     return read
 
 
-def _ask_under_snapshot(session: SourceSession, kind: str, spec: ExportSpec, marks: tuple[Mark, ...], read: _Read) -> None:
+def _taken(units: tuple[Unit, ...], kind: str) -> tuple[Unit, ...]:
+    return units
+
+
+def _ask_under_snapshot(
+    session: SourceSession, kind: str, spec: ExportSpec, marks: tuple[Mark, ...], read: _Read, check: CheckUnits
+) -> None:
     """Ask again for units that hold under one snapshot only; the plan then says so."""
     try:
-        read.units[spec.name] = session.units(ReadSpec.of(replace(spec, snapshot=CONSISTENT)), marks)
+        read.units[spec.name] = check(session.units(ReadSpec.of(replace(spec, snapshot=CONSISTENT)), marks), kind)
         read.snapshots.add(spec.name)
     except RivetError as error:
         read.failures[spec.name] = error

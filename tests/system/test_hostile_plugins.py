@@ -822,6 +822,76 @@ def test_a_source_that_breaks_is_a_finding_of_doctor(shop: Shop) -> None:
     assert "secret-in-here" not in out + err
 
 
+FACTS = {
+    "a number of rows": ("rows=7", "7 as facts.tables[orders].rows"),
+    "nothing as columns": ("columns=None", "None as facts.tables[orders].columns"),
+    "NaN": ("avg_width=float('nan')", "nan as facts.tables[orders].avg_width"),
+    "NaN in evidence": (
+        "rows=tuple(replace(one, value=float('nan')) for one in table.rows)",
+        "nan as facts.tables[orders].rows[0].value",
+    ),
+    "more than sure": (
+        "rows=tuple(replace(one, quality=500) for one in table.rows)",
+        "500 as facts.tables[orders].rows[0].quality",
+    ),
+    "a number without end": ("dead_rows=10**30", "1000000000000000000000000000000 as facts.tables[orders].dead_rows"),
+    "an unknown kind": ("kind='banana'", "'banana' as facts.tables[orders].kind"),
+    "a column of another kind": (
+        "columns=tuple(replace(one, nullable='no') for one in table.columns)",
+        "'no' as facts.tables[orders].columns[0].nullable",
+    ),
+    "a time as text": ("statistics_at='now'", "'now' as facts.tables[orders].statistics_at"),
+}
+UNITS = {
+    "no units": ("None", "NoneType where units belong"),
+    "a generator": ("(unit for unit in units)", "generator where units belong"),
+    "dicts": ("[{'index': 0}]", "something else where units belong"),
+    "none at all": ("()", "none where units belong"),
+    "numbers from 1": ("[replace(unit, index=unit.index + 1) for unit in units]", "the index 1 to unit 0"),
+    "text as a number of rows": ("[replace(unit, rows='many') for unit in units]", "'many' as unit 0.rows"),
+}
+
+
+@pytest.mark.parametrize("what", [*FACTS, *UNITS])
+def test_facts_and_units_of_wrong_types_mark_the_exports_of_their_source(shop: Shop, what: str) -> None:
+    table, units = FACTS.get(what, ("", ""))[0], UNITS.get(what, ("units", ""))[0]
+    said = (FACTS.get(what) or UNITS[what])[1]
+    shop.install(f"""
+    from dataclasses import replace
+    from rivet_core.api import SourceSpec
+    from rivet_core.builtin.sqlite.options import SqliteOptions
+    from rivet_core.builtin.sqlite.session import connect as good
+
+    @hookimpl
+    def rivet_sources():
+        return [SourceSpec(name="evil", summary="s", options=SqliteOptions, connect=lambda options: Session(good(options)))]
+
+    class Session:
+        def __init__(self, good): self.good = good
+        def __getattr__(self, name): return getattr(self.good, name)
+
+        def inspect(self, items):
+            found = self.good.inspect(items)
+            return replace(found, tables={{name: replace(table, {table}) for name, table in found.tables.items()}})
+
+        def units(self, spec, committed):
+            units = self.good.units(spec, committed)
+            return {units}
+    """)
+    (shop.root / "rivet.yaml").write_text(
+        CONFIG.replace("source: {", "sources:\n  odd: {type: evil, path: shop.db}\n  default: {")
+        .replace("name: orders,", "name: orders, source: odd,")
+        .replace("name: notes,", "name: notes, source: default,")
+    )
+    status, out, err = shop.run("plan", "--json")
+    assert status == 1, out + err
+    orders, notes = json.loads(out)["exports"]
+    assert (orders["status"], notes["status"]) == ("unplannable", "planned")
+    assert f"the plugin of source type evil failed: it gave {said}" in orders["error"]["message"]
+    status, out, _ = shop.run("check", "--json")
+    assert (status, json.loads(out)["ok"]) == (2, False)
+
+
 RENDERERS = {
     "raises": ("raise ValueError('x')", "ValueError: x"),
     "leaves": ("raise SystemExit(0)", "SystemExit"),
