@@ -49,9 +49,10 @@ def digest_sql(spec: ReadSpec, unit: Unit, facts: TableFacts, columns: Sequence[
     """Return the statement, and the columns that have no canonical text. Raises `ConfigError` for a column that is gone."""
     chosen = chosen_columns(replace(spec, columns=tuple(columns)), facts)
     texts = {column.name: canonical_sql(column) for column in chosen}
-    # A text that is too long for the server is NULL too: it must not pass for a value that is.
+    # A text that is too long for the server is NULL too: it must not pass for a value that is. LENGTH counts characters where
+    # sql_mode is ORACLE.
     fields = ", ".join(
-        f"IF({_value(column)} IS NULL, '-', CONCAT(LENGTH({sql}), ':', {sql}))"
+        f"IF({_value(column)} IS NULL, '-', CONCAT(OCTET_LENGTH({sql}), ':', {sql}))"
         for column in chosen
         if (sql := texts[column.name])
     )

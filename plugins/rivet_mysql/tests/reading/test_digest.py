@@ -74,3 +74,23 @@ def test_a_row_too_long_to_hash_is_an_error_and_no_difference(mysql):
             session.digest(spec, unit, ("id", "a"))
     finally:
         session.close()
+
+
+@pytest.mark.parametrize("mode", ["ORACLE", "ANSI,NO_BACKSLASH_ESCAPES", "TRADITIONAL,PAD_CHAR_TO_FULL_LENGTH"])
+def test_whatever_the_server_s_mode(mysql, mode):
+    mysql.execute(
+        "CREATE TABLE t (id int PRIMARY KEY, v varchar(30), c char(9), s set('ä','b'), d decimal(9,2), f double, b blob,"
+        " y date);"
+        r"INSERT INTO t VALUES (1, 'é🚲', 'ü', 'ä,b', 1.50, 0.1, x'00ff', '2024-02-29'), (2, '', '', '', 0, 0, '', NULL),"
+        r" (3, 'a\\b''c', NULL, NULL, NULL, NULL, NULL, NULL)"
+    )
+    old = mysql.execute("SELECT @@GLOBAL.sql_mode", admin=True)[0][0]
+    mysql.execute(f"SET GLOBAL sql_mode = '{mode}'", admin=True)
+    try:
+        session = connect(MysqlOptions(url=mysql.url))
+        try:
+            assert agree(session, ("id", "v", "c", "s", "d", "f", "b", "y"), table="t") == 3
+        finally:
+            session.close()
+    finally:
+        mysql.execute(f"SET GLOBAL sql_mode = '{old}'", admin=True)
