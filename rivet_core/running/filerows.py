@@ -24,8 +24,8 @@ from rivet_core.stores.faults import destination_error
 
 BATCH_BYTES = 16 << 20
 """What one batch of a Parquet file may hold, uncompressed."""
-BLOCK_BYTES = 32 << 20
-"""What a row of a CSV file may take at most."""
+BLOCK_BYTES, MOST_BLOCK_BYTES = 32 << 20, (1 << 31) - 1
+"""What is read of a CSV file at once, and what may be where a row is longer than that: Arrow counts in 32 bits."""
 ADDED = (EXPORTED_AT.name, ROW_HASH.name)
 _TEXT = pa.large_string()
 _PLAIN = re.compile(
@@ -86,12 +86,13 @@ def digest_parts(
 
 def part_texts(store: Store, manifest: Manifest, part: ManifestPart, columns: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
     """Yield batch by batch the canonical texts of some columns of one file."""
-    if store.size(part.key) is None:
+    size = store.size(part.key)
+    if size is None:
         raise _unlike(store, part, "is missing")
     kinds = dict(_named(field) for field in manifest.schema)
     try:
         with store.open(part.key) as file:
-            batches = _csv(file, columns, kinds) if manifest.format == "csv" else _parquet(file, columns)
+            batches = _csv(file, size, columns, kinds) if manifest.format == "csv" else _parquet(file, columns)
             yield from batches
     except pa.ArrowNotImplementedError:
         raise  # a bug of ours says nothing about the file
@@ -113,10 +114,32 @@ def _parquet(file: Any, columns: Sequence[str]) -> Iterator[dict[str, pa.Array]]
             yield {name: canonical(batch.column(name)) for name in columns}
 
 
-def _csv(file: Any, columns: Sequence[str], kinds: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
-    reader = pv.open_csv(
+def _csv(file: Any, size: int, columns: Sequence[str], kinds: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
+    """A row that is longer than a block is no damage: the file is read again in larger ones, from the row that was next."""
+    block, told = BLOCK_BYTES, 0
+    while True:
+        seen = 0
+        try:
+            file.seek(0)
+            for batch in _csv_batches(file, block, kinds):
+                rest = batch.slice(min(max(0, told - seen), batch.num_rows))
+                seen += batch.num_rows
+                if rest.num_rows:
+                    texts = {name: from_csv(rest.column(name).cast(_TEXT), kinds[name]) for name in columns}
+                    told = seen
+                    yield texts
+        except pa.ArrowInvalid:
+            if block >= min(size, MOST_BLOCK_BYTES):
+                raise
+            block = min(block * 8, MOST_BLOCK_BYTES)
+        else:
+            return
+
+
+def _csv_batches(file: Any, block: int, kinds: dict[str, str]) -> pv.CSVStreamingReader:
+    return pv.open_csv(
         file,
-        read_options=pv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
+        read_options=pv.ReadOptions(block_size=block, use_threads=False),
         parse_options=pv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         convert_options=pv.ConvertOptions(
             column_types=dict.fromkeys(kinds, pa.string()),
@@ -125,8 +148,6 @@ def _csv(file: Any, columns: Sequence[str], kinds: dict[str, str]) -> Iterator[d
             quoted_strings_can_be_null=False,
         ),
     )
-    for batch in reader:
-        yield {name: from_csv(batch.column(name).cast(_TEXT), kinds[name]) for name in columns}
 
 
 def from_csv(text: pa.Array, kind: str) -> pa.Array:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 import yaml
@@ -176,3 +178,25 @@ def test_a_group_over_its_limits_is_left_alone(rivet, postgres):
     assert process.returncode == 0, err
     assert "group g pauses: 2 sessions wait for locks" in err
     assert "orders: match" in err
+
+
+@pytest.mark.parametrize("place", ["first", "later"])
+def test_long_rows_of_a_csv_file(rivet, place):
+    """A row may be longer than what is read of a file at once."""
+    at = {"first": 1, "later": 900}[place]
+    with closing(sqlite3.connect(rivet.path / "shop.db")) as connection:
+        connection.execute("CREATE TABLE scans (id integer PRIMARY KEY, page blob NOT NULL, note text)")
+        connection.executemany("INSERT INTO scans VALUES (?, ?, ?)", ((n, b"\x00" * 5000, f'"{n}",\n') for n in range(1, 1001)))
+        connection.execute("UPDATE scans SET page = zeroblob(36000000) WHERE id = ?", (at,))
+        connection.commit()
+    rivet.config("""
+        source: {type: sqlite, path: shop.db}
+        destination: {type: local, path: ./out}
+        exports: [{name: scans, table: scans, format: csv}]
+        """)
+    rivet.run("run", "-q").assert_done()
+    assert results(rivet) == {"scans": "match"}
+    (file,) = rivet.path.glob("out/scans/run=*/*.csv")
+    text = file.read_bytes()
+    file.write_bytes(text.replace(b'""1000""', b'""1001""'))
+    assert results(rivet, 5) == {"scans": "mismatch"}
