@@ -56,6 +56,13 @@ def compare(before: Sequence[Json], now: Sequence[Json]) -> tuple[list[str], lis
     return compatible, incompatible
 
 
+def moved(before: Sequence[Json], now: Sequence[Json]) -> list[str]:
+    """Return in words that columns which were there stand in another order: to many a reader of CSV the place is the name."""
+    old, new = [_named(field)[0] for field in before], [_named(field)[0] for field in now]
+    same = [name for name in new if name in old] == [name for name in old if name in new]
+    return [] if same else [f"the columns stand in another order: {', '.join(new)}"]
+
+
 def widens(was: str, now: str) -> bool:
     """Whether every value of type `was` is a value of `now`, so that readers can take both files together.
 
@@ -83,7 +90,7 @@ def check_drift(spec: ExportSpec, before: Sequence[Json], now: Sequence[Json], *
     `continue` lets them. Raises `IntegrityError` where the policy refuses.
     """
     compatible, incompatible = compare(before, now)
-    changes = [*incompatible, *compatible]
+    changes = [*incompatible, *compatible, *(moved(before, now) if spec.format == "csv" else [])]
     if not changes:
         return []
     if spec.on_schema_drift == "fail" or (spec.on_schema_drift == "warn" and incompatible and shares):

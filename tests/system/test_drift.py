@@ -67,3 +67,18 @@ def test_more_digits_before_the_point_are_wider(rivet, change):
     change("", "v", "decimal(45,2)")
     change("INSERT INTO t VALUES (2, 1e40)")
     rivet.run("run").assert_failed(0, "column v was widened from decimal128(10, 2) to decimal256(45, 2)")
+
+
+@pytest.mark.parametrize(("policy", "code"), [("warn", 0), ("continue", 0), ("fail", 5)])
+def test_columns_of_csv_in_another_order_are_announced(rivet, mysql, policy, code):
+    rivet.environ["SHOP_URL"] = mysql.url
+    rivet.config(CONFIG.format(kind="mysql", more=f"format: csv, on_schema_drift: {policy}"))
+    mysql.execute("CREATE TABLE t (id int PRIMARY KEY, a int, b int); INSERT INTO t VALUES (1, 10, 20)")
+    rivet.run("run", "-q").assert_done()
+    mysql.execute("ALTER TABLE t ADD COLUMN c int; INSERT INTO t VALUES (2, 11, 21, 31)")
+    if policy != "fail":
+        assert "order" not in rivet.run("run").assert_done().stderr
+    else:
+        mysql.execute("ALTER TABLE t DROP COLUMN c")
+    mysql.execute("ALTER TABLE t MODIFY b int AFTER id; INSERT INTO t (id, a, b) VALUES (3, 12, 22)")
+    rivet.run("run").assert_failed(code, "the columns stand in another order: id, b, a")
