@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from rivet_core.artifact.model import (
@@ -21,7 +21,7 @@ from rivet_core.artifact.model import (
     Suppressed,
 )
 from rivet_core.artifact.spec import spec_to_json
-from rivet_core.facts import Evidence, ExportSpec, Fidelity, Json, Mark, Mode, Reason, TableFacts, Tier, Unit
+from rivet_core.facts import Evidence, ExportSpec, Fidelity, Json, Mark, Mode, Reason, TableFacts, Tier, Unit, UnitKind
 from rivet_core.facts.memory import peak_memory
 from rivet_core.planning.judged import Judged
 from rivet_core.planning.survey import Subject
@@ -57,7 +57,7 @@ def planned_entry(
         source_group=facts.group,
         status="planned",
         error=None,
-        spec=_spec(spec, facts.table, secrets, window=facts.window_seconds),
+        spec=_spec(spec, facts.table, secrets, units=facts.units, window=facts.window_seconds),
         strategy=strategy(spec, facts.units),
         priority_score=judgement.priority / 10,
         priority_class=judgement.priority_class.name,
@@ -172,7 +172,12 @@ def campaign_reason(reason: Reason) -> dict[str, Any]:
 
 
 def _spec(
-    spec: ExportSpec, table: TableFacts | None, secrets: Mapping[str, Json] | None, *, window: float = DEFAULT_WINDOW
+    spec: ExportSpec,
+    table: TableFacts | None,
+    secrets: Mapping[str, Json] | None,
+    *,
+    units: Sequence[Unit] = (),
+    window: float = DEFAULT_WINDOW,
 ) -> dict[str, Json]:
     # What nobody set is no news a hundred thousand times; reading it back gives the same spec.
     data: dict[str, Json] = {key: value for key, value in spec_to_json(spec).items() if value is not None}
@@ -181,9 +186,19 @@ def _spec(
     # What the gates of apply compare with the source (PA6), beside the keys that the config resolved.
     columns = () if table is None else table.columns
     data["observed_columns"] = [[column.name, column.source_type] for column in columns]
+    if table is not None and (keys := _observed_keys(table, units)):
+        data["observed_keys"] = keys
     if spec.value.deadline and window != DEFAULT_WINDOW:
         data[WINDOW_KEY] = window
     return data
+
+
+def _observed_keys(table: TableFacts, units: Sequence[Unit]) -> list[Json]:
+    """Return name, whether NULL is in it, and collation of the columns that units follow: what their bounds rest on."""
+    bounded = [unit.columns for unit in units if unit.kind in (UnitKind.RANGE, UnitKind.CURSOR)]
+    names = dict.fromkeys(name for columns in bounded for name in columns)
+    found = [column for name in names if (column := table.column(name)) is not None]
+    return [[column.name, column.nullable, column.collation] for column in found]
 
 
 def _evidence(evidence: Evidence, shown: Shown) -> PlanEvidence:

@@ -17,7 +17,7 @@ from rivet_core.facts import InspectItem, Json
 from rivet_core.plugins import Registry, plugin_fault
 from rivet_core.running.budget import ConnectionBudget, Reservation
 from rivet_core.running.credentials import with_secrets
-from rivet_core.running.gates import check_source, observed
+from rivet_core.running.gates import check_keys, check_source, observed
 from rivet_core.running.pressure import Pressure
 from rivet_core.running.stop import Stop
 from rivet_core.running.task import ExportTask
@@ -119,6 +119,8 @@ class Connections:
             columns = [(column.name, column.source_type) for column in facts.columns] if facts else []
             try:
                 check_source(task, columns)
+                if facts:
+                    check_keys(task, facts)
             except RivetError as error:
                 failed[task.name] = error
         return failed

@@ -15,10 +15,10 @@ from typing import Any
 
 from rivet_core.artifact import Plan
 from rivet_core.errors import PlanRefused, RivetError
-from rivet_core.facts import Mark, Mode, Unit, UnitKind
+from rivet_core.facts import Mark, Mode, TableFacts, Unit, UnitKind
 from rivet_core.plugins import Registry
 from rivet_core.running.rising import goes_up
-from rivet_core.running.task import ExportTask
+from rivet_core.running.task import ExportTask, observed_keys
 from rivet_core.state import StateStore
 
 WARN_AGE = timedelta(hours=1)
@@ -163,6 +163,28 @@ def check_source(task: ExportTask, columns: Sequence[tuple[str, str]]) -> None:
         hint="make a new one with rivet plan --refresh -o",
         code=SOURCE_CHANGED,
     )
+
+
+def check_keys(task: ExportTask, table: TableFacts) -> None:
+    """PA6: refuse when the bounds of the units rest on what is no more: the order of texts, or that a column holds no NULL.
+
+    In another order the units would overlap and leave gaps, and rows without a key would belong to none of them.
+    """
+    for name, nullable, collation in observed_keys(task):
+        column = table.column(name)
+        if column is None:
+            continue
+        changed = []
+        if column.collation != collation:
+            changed.append(f"its collation was {collation or 'none'} and is {column.collation or 'none'} now")
+        if column.nullable and not nullable:
+            changed.append("it was NOT NULL and is no more")
+        if changed:
+            raise PlanRefused(
+                f"{task.name}: {name}, by which it is cut, changed after the plan was made: {'; '.join(changed)}",
+                hint="make a new one with rivet plan --refresh -o",
+                code=SOURCE_CHANGED,
+            )
 
 
 def observed(task: ExportTask) -> list[tuple[str, str]]:

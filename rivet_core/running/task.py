@@ -60,13 +60,21 @@ class ExportTask:
 
     @property
     def resume_key(self) -> str:
-        """What must be equal for a run to be resumed: the spec, and the database behind the source's name."""
-        return f"{self.fingerprint}@{hashlib.sha256(self.place.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+        """What must be equal for a run to be resumed: the spec, the database behind the source, and the order of text keys."""
+        orders = [f"\0{name}\0{collation}" for name, _, collation in observed_keys(self) if collation]
+        place = "".join([self.place, *orders])
+        return f"{self.fingerprint}@{hashlib.sha256(place.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
     @property
     def resumes_by_unit(self) -> bool:
         """Whether published units survive: a `consistent` snapshot died with its session."""
         return self.spec.snapshot != "consistent"
+
+
+def observed_keys(task: ExportTask) -> list[tuple[str, bool, str]]:
+    """Return the columns that the plan's units follow: name, whether NULL was in it, and its collation."""
+    found: Any = task.planned.get("observed_keys")
+    return [(str(name), bool(nullable), str(collation)) for name, nullable, collation in found or ()]
 
 
 def task_of(plan_id: str, export: ExportPlan, *, position: int, rank: int, as_of: datetime | None = None) -> ExportTask:
