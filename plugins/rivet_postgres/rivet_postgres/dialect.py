@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from rivet_core.facts import TypeKind
 from rivet_core.sql.dialect import Dialect
 
 LAST_TIMESTAMP = "294247-01-01"
 """From here on, microseconds from 1970 do not fit 64 bits."""
+
+_MOMENTS = {TypeKind.TIMESTAMP: "timestamp without time zone", TypeKind.TIMESTAMPTZ: "timestamp with time zone"}
+"""Domains over them, too, may have a modifier, and a CHECK that the first moment of a day need not pass."""
+_MODIFIED = re.compile(r"(numeric|character(?: varying)?)\(-?\d+(?:,-?\d+)?\)")
+"""Types with a modifier, as `format_type` spells them."""
 
 
 class PostgresDialect(Dialect):
@@ -20,9 +27,18 @@ class PostgresDialect(Dialect):
         return "E" + plain.replace("\\", "\\\\") if "\\" in text else plain
 
     def literal(self, kind: TypeKind, value: str, source_type: str = "") -> str:
-        """Return `'value'::type`. `source_type` is `format_type`'s own text: quoted where it has to be."""
+        """Return `'value'::type`. `source_type` is `format_type`'s own text: quoted where it has to be.
+
+        A modifier is left out: a bound need not be a value of its column (but of the other one of a coalesce cursor, or a day's
+        end), and the cast would round it, or cut it off.
+        """
         if kind is TypeKind.INTEGER:
             value = Dialect.literal(self, kind, value)
+        if source_type and kind in _MOMENTS:
+            source_type = _MOMENTS[kind]
+        elif found := _MODIFIED.fullmatch(source_type):
+            # `character` by itself is character(1).
+            source_type = "pg_catalog.bpchar" if found[1] == "character" else found[1]
         return f"{self.string(value)}::{source_type}" if source_type else self.string(value)
 
     def outside_time(self, kind: TypeKind, policy: str) -> tuple[str, str] | None:

@@ -160,7 +160,9 @@ def select_columns(
         label = f"coalesce({unit.columns[0]}, {unit.columns[1]})" if coalesced and not position else name
         at = None if coalesced and not position else _index(plans[:visible], spec, name)
         if at is None:
-            plan = replace(plan_column(column, types, binary=binary), name=f"{HIDDEN}{position}", nullable=True)
+            # What two columns give together has the modifier of neither.
+            read = replace(column, typmod=-1) if coalesced and not position else column
+            plan = replace(plan_column(read, types, binary=binary), name=f"{HIDDEN}{position}", nullable=True)
             text = (plan.expression or "{}").replace("{}", expressions[position])
             plans.append(plan)
             items.append(SelectItem(name=plan.name, verbatim=text))

@@ -184,6 +184,32 @@ def test_coalesce_reads_by_the_first_that_is_set(source):
     assert ids(rows) == [4]
 
 
+@pytest.mark.parametrize(
+    ("kind", "finer", "values"),
+    [
+        ("timestamp(0)", "timestamp", ("2024-01-01 12:00:00.7", "2024-01-01 12:00:00.9", "2024-01-01 12:00:01")),
+        ("whole_seconds", "timestamp", ("2024-01-01 12:00:00.7", "2024-01-01 12:00:00.9", "2024-01-01 12:00:01")),
+        ("timestamptz(3)", "timestamptz", ("2024-01-01 12:00:00.0017", "2024-01-01 12:00:00.0019", "2024-01-01 12:00:00.002")),
+        ("numeric(10,2)", "numeric(10,4)", ("1.0055", "1.0075", "1.01")),
+        ("varchar(3)", "varchar(9)", ("abcx", "abcy", "abd")),
+        ("char(3)", "char(9)", ("abcx", "abcy", "abd")),
+    ],
+)
+def test_coalesce_goes_on_where_the_finer_column_stood(source, kind, finer, values):
+    """Cast to the coarser column's type, a bound would be rounded past rows, or cut to before those that were delivered."""
+    first, second, third = values
+    source.execute("CREATE DOMAIN whole_seconds AS timestamp(0)")
+    source.execute(f"CREATE TABLE t (id int PRIMARY KEY, u {kind}, c {finer}); INSERT INTO t VALUES (1, NULL, '{first}')")
+    asked = {"cursor_mode": "coalesce", "allow_text_cursor": True}
+    rows, marks = source.incremental("t", "u", "c", **asked)
+    assert ids(rows) == [1]
+    source.execute(f"INSERT INTO t VALUES (2, NULL, '{second}'), (3, '{third}', NULL)")
+    rows, marks = source.incremental("t", "u", "c", committed=marks, **asked)
+    assert ids(rows) == [2, 3]
+    rows, _ = source.incremental("t", "u", "c", committed=marks, **asked)
+    assert ids(rows) == []
+
+
 def test_the_cursor_need_not_be_among_the_columns(orders):
     rows, marks = orders.incremental("t", "u", columns=("v", "id"))
     assert rows.column_names == ["v", "id"]
