@@ -113,9 +113,14 @@ class Partitioner:
         else:
             text = (column.storage if isinstance(column, pa.ExtensionArray) else column).cast(pa.string())
         encoded = pc.dictionary_encode(text)
-        prefix = segment(name)
+        prefix = _side(name)
         # The text that is the name of the NULL directory must not lie in it; readers decode the percent sign.
         own = {NULL_PARTITION: f"%{ord(NULL_PARTITION[0]):02X}{NULL_PARTITION[1:]}"}
-        names: list[Any] = [f"{prefix}={own.get(value) or segment(value)}" for value in encoded.dictionary.to_pylist()]
+        names: list[Any] = [f"{prefix}={own.get(value) or _side(value)}" for value in encoded.dictionary.to_pylist()]
         names = pa.array(names, pa.string())
         return pc.fill_null(pc.take(names, encoded.indices), f"{prefix}={NULL_PARTITION}")
+
+
+def _side(text: str) -> str:
+    """Return what stands on one side of the equals sign; another one would leave readers to guess which is meant."""
+    return segment(text).replace("=", "%3D")
