@@ -149,9 +149,8 @@ def _others(declared: Declared) -> Reading | None:
             kind=TypeKind.INTERVAL, arrow="duration[us]", wire="int64", expression=since, note="signed, to 838 hours"
         )
     if base in ("enum", "set"):
-        return Reading(
-            kind=TypeKind.ENUM if base == "enum" else TypeKind.TEXT, arrow="string", note="the member's text, not its number"
-        )
+        # Both sort by number and compare as text: neither can break the ties of a cursor.
+        return Reading(kind=TypeKind.ENUM, arrow="string", note="the member's text, not its number")
     if base == "json":
         return Reading(kind=TypeKind.JSON, arrow="string", expression=AS_TEXT, long=True)
     if base in ("uuid", "inet4", "inet6"):

@@ -82,6 +82,16 @@ def test_incremental_by_a_unique_column(mysql, read):
     assert third.marks == [None]
 
 
+@pytest.mark.parametrize("kind", ["set('b','a','c')", "enum('b','a','b,a','c','a,c')"])
+def test_what_sorts_by_number_breaks_no_ties(mysql, read, kind):
+    mysql.execute(f"CREATE TABLE t(s {kind} primary key, u int not null, KEY (u))")
+    mysql.execute("INSERT INTO t VALUES ('b', 1), ('a', 1), ('c', 1)")
+    first = read("t", mode=Mode.INCREMENTAL, cursor=("u",))
+    mysql.execute("INSERT INTO t VALUES ('a,c', 1), ('b,a', 1)")
+    second = read("t", mode=Mode.INCREMENTAL, cursor=("u",), committed=first.marks[0])
+    assert {*first.column("s"), *second.column("s")} == {"b", "a", "c", "a,c", "b,a"}
+
+
 @pytest.mark.parametrize("index", ["", ", KEY (u)"])
 def test_incremental_by_a_pair_loses_no_tie(mysql, read, index):
     mysql.execute(f"CREATE TABLE t(id int primary key, u datetime(6) NULL{index})")
