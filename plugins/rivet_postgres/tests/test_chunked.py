@@ -173,9 +173,10 @@ def test_chunks_by_days(source):
         assert units[-1].kind is UnitKind.NULLS
 
 
-def test_a_column_that_is_no_key_needs_one_snapshot(source):
+@pytest.mark.parametrize("index", ["INDEX ON t (k)", "UNIQUE INDEX ON t (k, id)"])
+def test_a_column_that_is_no_key_needs_one_snapshot(source, index):
     source.execute("CREATE TABLE t(id int PRIMARY KEY, k int); INSERT INTO t SELECT g, g FROM generate_series(1, 1000) g")
-    source.execute("CREATE INDEX ON t (k)")
+    source.execute(f"CREATE {index}")
     with pytest.raises(ConfigError, match="move between units") as caught:
         source.chunked("t", chunk_column="k", chunk_count=4)
     assert caught.value.code == "needs_snapshot"
