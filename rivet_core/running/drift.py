@@ -19,6 +19,7 @@ _WIDER: dict[str, tuple[str, ...]] = {
     "uint8": ("uint16", "uint32", "uint64", "int16", "int32", "int64"),
     "uint16": ("uint32", "uint64", "int32", "int64"),
     "uint32": ("uint64", "int64"),
+    "float": ("double",),
     "string": ("large_string",),
     "binary": ("large_binary",),
 }
@@ -50,7 +51,8 @@ def compare(before: Sequence[Json], now: Sequence[Json]) -> tuple[list[str], lis
         if was == kind:
             continue
         if widens(was, kind):
-            compatible.append(f"column {name} was widened from {was} to {kind}")
+            warning = "; readers that take the first file's type for all round it" if _gains_digits(was, kind) else ""
+            compatible.append(f"column {name} was widened from {was} to {kind}{warning}")
         else:
             incompatible.append(f"column {name} was {was} and is {kind} now")
     return compatible, incompatible
@@ -64,18 +66,19 @@ def moved(before: Sequence[Json], now: Sequence[Json]) -> list[str]:
 
 
 def widens(was: str, now: str) -> bool:
-    """Whether every value of type `was` is a value of `now`, so that readers can take both files together.
-
-    Many readers take the first file's type for all. Of a larger whole number that is an error there, but digits behind the
-    point are rounded off without a word, so neither a larger scale nor a double instead of a float is wider.
-    """
+    """Whether every value of type `was` is a value of `now`, so that readers can take both files together."""
     if now in _WIDER.get(was, ()):
         return True
     for name in ("decimal128", "decimal256"):
         if was.startswith(f"{name}(") and now.startswith("decimal"):
             old, new = _digits(was), _digits(now)
-            return new[1] == old[1] and new[0] >= old[0]
+            return new[1] >= old[1] and new[0] - new[1] >= old[0] - old[1]
     return False
+
+
+def _gains_digits(was: str, now: str) -> bool:
+    """Whether a wider type has more digits behind the point: read as the old type, whole numbers fail, but these are lost."""
+    return was == "float" or (now.startswith("decimal") and _digits(now)[1] > _digits(was)[1])
 
 
 def _digits(kind: str) -> tuple[int, int]:
