@@ -116,15 +116,14 @@ def chunk_column(spec: ReadSpec, table: TableFacts) -> ColumnFacts | None:
 def _require_key(spec: ReadSpec, table: TableFacts, column: ColumnFacts) -> None:
     """Refuse units that rows could move between while they are read one after another.
 
-    An UPDATE of a column that is no key would carry a row from a unit not yet read into one that was, and lose it. To lead an
-    index that is unique with other columns makes no key of a status or a time. One snapshot for all units rules that out.
-    The code `needs_snapshot` lets a planner ask again with `snapshot: consistent`.
+    An UPDATE of a column that is not the primary key, unique or not, would carry a row from a unit not yet read into one that
+    was, and lose it. One snapshot for all units rules that out. The code `needs_snapshot` lets a planner ask again with
+    `snapshot: consistent`.
     """
     stored = table.kind in (RelationKind.TABLE, RelationKind.PARTITIONED)
-    is_key = table.primary_key[:1] == (column.name,) or table.is_unique(column.name)
-    if stored and not is_key and spec.snapshot != "consistent":
+    if stored and table.primary_key[:1] != (column.name,) and spec.snapshot != "consistent":
         raise ConfigError(
-            f"{spec.export}: {column.name} is no key, so a row could move between units while they are read",
+            f"{spec.export}: {column.name} is not the primary key, so a row could move between units while they are read",
             hint="set `snapshot: consistent`, or chunk by the primary key",
             code="needs_snapshot",
         )

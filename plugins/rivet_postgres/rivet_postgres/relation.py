@@ -33,13 +33,15 @@ _KEY_KINDS = ORDERED | {TypeKind.TEXT}
 class Relation:
     """A FROM item with the columns it has, in order.
 
-    `unique_keys` are the columns of each unique index that orders all its rows without NULLs, the primary key first.
+    `unique_keys` are the columns of each unique index that orders all its rows without NULLs, the primary key first;
+    `primary_key` is the first of them if it is one.
     """
 
     source: str
     columns: tuple[RawColumn, ...]
     label: str
     unique_keys: tuple[tuple[str, ...], ...] = ()
+    primary_key: tuple[str, ...] = ()
 
     def column(self, name: str) -> RawColumn | None:
         """Return the column of exactly this name."""
@@ -94,30 +96,34 @@ def _table(rows: Sequence[Any]) -> Relation:
     # Inheriting tables are exported on their own; a hypertable's chunks are nothing but its rows.
     only = "ONLY " if first.relkind == "r" and not first.hypertable else ""
     names = {str(row.attnum): row.attname for row in rows}
-    keys = [numbers.split(" ") for numbers in (first.unique_keys or "").split(",") if numbers]
+    found = [text.split(" ") for text in (first.unique_keys or "").split(",") if text]
+    keys = [(kind, tuple(names[number] for number in numbers)) for kind, *numbers in found]
     return Relation(
         source=f"{only}{table.sql}",
         columns=tuple(raw_column(row) for row in rows),
         label=f"{first.nspname}.{first.relname}",
-        unique_keys=tuple(tuple(names[number] for number in numbers) for numbers in keys),
+        unique_keys=tuple(key for _, key in keys),
+        primary_key=next((key for kind, key in keys if kind == "primary"), ()),
     )
 
 
 def page_key(relation: Relation, types: TypeCatalog, spec: ReadSpec, unit: Unit) -> tuple[str, ...]:
     """Return the unique not-null key along which a unit can be read in pages; empty when it has to be one statement.
 
-    A unit along a column needs a key that begins with it. A cursor unit is read in pages only when its order is that of the
-    key: a cursor that an UPDATE moves would carry rows from a page still to come past the end. One shared snapshot
-    (`consistent`) is read by unit, and ctid ranges, windows and NULLs have no key to follow.
+    The whole table and its ranges follow the primary key: another key (an address, a version) is updated, and would carry
+    rows from a page still to come into one that was. A unit along a column needs a key that begins with it. A cursor unit is
+    read in pages only when its order is that of a unique key: a cursor that moves, moves up, and is read there. One shared
+    snapshot (`consistent`) is read by unit, and ctid ranges, windows and NULLs have no key to follow.
     """
     if spec.snapshot == "consistent" or unit.kind not in (UnitKind.WHOLE, UnitKind.RANGE, UnitKind.CURSOR):
         return ()
     if unit.kind is UnitKind.CURSOR and (unit.lower_inclusive or spec.lookback_seconds or is_coalesce(spec, unit)):
         return ()
-    for key in relation.unique_keys:
+    cursor = unit.kind is UnitKind.CURSOR
+    for key in relation.unique_keys if cursor else filter(None, [relation.primary_key]):
         columns = [relation.column(name) for name in key]
         kinds = [types.base(c.type_oid, c.typmod).kind for c in columns if c is not None]
-        fits = key == unit.columns if unit.kind is UnitKind.CURSOR else key[: len(unit.columns)] == unit.columns
+        fits = key == unit.columns if cursor else key[: len(unit.columns)] == unit.columns
         if fits and len(kinds) == len(key) and all(kind in _KEY_KINDS for kind in kinds):
             return key
     return ()

@@ -172,7 +172,8 @@ SELECT w.place, n.nspname, c.relname, c.relkind::text AS relkind, a.attname, a.a
   EXISTS (SELECT FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class k ON k.oid = i.inhrelid
           JOIN pg_catalog.pg_namespace s ON s.oid = k.relnamespace
           WHERE i.inhparent = c.oid AND s.nspname = '_timescaledb_internal') AS hypertable,
-  (SELECT string_agg(array_to_string((x.indkey::int2[])[0:x.indnkeyatts - 1], ' '), ','
+  (SELECT string_agg(CASE WHEN x.indisprimary THEN 'primary ' ELSE 'other ' END
+                       || array_to_string((x.indkey::int2[])[0:x.indnkeyatts - 1], ' '), ','
                      ORDER BY NOT x.indisprimary, x.indexrelid)
    FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class y ON y.oid = x.indexrelid JOIN pg_catalog.pg_am m ON m.oid = y.relam
    WHERE x.indrelid = c.oid AND c.relkind IN ('r', 'p') AND m.amname = 'btree' AND x.indisunique AND x.indisvalid
