@@ -16,7 +16,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from rivet_core.errors import ConfigError
+from rivet_core.errors import ConfigError, PluginError, RivetError, named
+from rivet_core.interrupts import is_ctrl_c
 
 
 class PluginOptions(BaseModel):
@@ -47,12 +48,36 @@ ConfigPath = Annotated[Path, BeforeValidator(_text), AfterValidator(_against_bas
 """A path that, when relative, is relative to the config file; always absolute after validation."""
 
 
+def validated(
+    model: type[BaseModel], values: object, *, base: Path, what: str, environ: Mapping[str, str] | None = None
+) -> BaseModel:
+    """Return `values` as an instance of `model`, pydantic's own errors as they are.
+
+    Raises `PluginError` for whatever else a validator of a plugin raises: its text may hold a value, so its type is shown.
+    """
+    try:
+        return model.model_validate(values, context={"base": base, "environ": environ})
+    except (ValidationError, RivetError):
+        raise
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        raise PluginError(
+            f"{what}: the options model of its plugin failed: {named(error)}",
+            hint="this is a fault of the plugin: report it to its authors",
+            code="plugin_failed",
+        ) from error
+
+
 def validate_options(
     model: type[BaseModel], values: object, *, base: Path, what: str, environ: Mapping[str, str] | None = None
 ) -> BaseModel:
-    """Return `values` as an instance of `model`; a `ConfigError` names the key, never its value."""
+    """Return `values` as an instance of `model`; a `ConfigError` names the key, never its value.
+
+    Raises `PluginError` where the model itself fails.
+    """
     try:
-        return model.model_validate(values, context={"base": base, "environ": environ})
+        return validated(model, values, base=base, what=what, environ=environ)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"])

@@ -89,6 +89,10 @@ def _dispatch(arguments: list[str]) -> int:
         # click turns a broken pipe into exit code 1 without a word.
         if isinstance(end.__context__, BrokenPipeError):
             raise end.__context__ from None
+        if not _is_its_own(end):
+            raise InternalError(
+                f"internal error: {named(end)}", hint="a plugin must not end the process: report it to its authors"
+            ) from end
         raise
     except Exception as error:
         # typer vendors click since 0.20: its usage errors are known by their shape, not by their class.
@@ -103,6 +107,15 @@ def _dispatch(arguments: list[str]) -> int:
             message = "a command is missing"
         raise ConfigError(message.rstrip("."), hint=f"{path} --help shows what it takes", code="usage") from None
     return result if isinstance(result, int) else 0
+
+
+def _is_its_own(end: SystemExit) -> bool:
+    """Whether the command line itself leaves, as shell completion does; anybody else would make it a success without a word."""
+    trace = end.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] in ("typer", "click")
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

@@ -107,9 +107,12 @@ def _keys(config: CampaignConfig, registry: Registry) -> list[Finding]:
     from rivet_core.config import check_plugin_keys
     from rivet_core.errors import RivetError
     from rivet_core.planning.finding import Finding
+    from rivet_core.planning.judging import check_rules
 
-    try:
-        check_plugin_keys(config, registry)
-    except RivetError as error:
-        return [Finding.of(error, "config")]
-    return []
+    findings = []
+    for check in (check_plugin_keys, check_rules):
+        try:
+            check(config, registry)
+        except RivetError as error:
+            findings.append(Finding.of(error, "config"))
+    return findings

@@ -19,6 +19,7 @@ from rivet_core.config.problems import leave_causes, to_error
 from rivet_core.config.sections import suggest
 from rivet_core.errors import ConfigError, PluginError, RivetError
 from rivet_core.facts import Json
+from rivet_core.options import validated
 from rivet_core.plugins.registry import PUBLISHED, where_to_get
 from rivet_core.references import holds_reference
 
@@ -71,7 +72,9 @@ def _check(
         raise _unknown_type(document.place((*where, "type")), what, kind, sorted(offered))
     model: type[BaseModel] = registry.resolve(offered[kind].record.options)
     try:
-        model.model_validate(dict(options), context={"base": config.base})
+        validated(model, dict(options), base=config.base, what=f"{what} type {kind}")
+    except PluginError:
+        raise
     except ValidationError as error:
         details = [item for item in leave_causes(error.errors(include_url=False)) if not _is_open(item, options)]
         if not details:

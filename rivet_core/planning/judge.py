@@ -128,7 +128,7 @@ def judge_export(
 
     Raises `PluginError` when a plugin cannot be resolved or takes more than its time, `ConfigError` for wrong plugin options.
     """
-    collected = _collect(facts, _prepare(rules, settings), settings)
+    collected = _collect(facts, prepare_rules(rules, settings), settings)
     for (plugin, name), what in sorted((faults or {}).items()):
         collected.append(failure(plugin, name, what, kind="Classifier", lost="its verdicts are not used"))
     adjusted = adjust(
@@ -169,8 +169,11 @@ def judge_export(
     )
 
 
-def _prepare(rules: Sequence[OwnedRule], settings: JudgeSettings) -> tuple[_Prepared, ...]:
-    """Resolve each rule once per plan, sorted by plugin and name, core first."""
+def prepare_rules(rules: Sequence[OwnedRule], settings: JudgeSettings) -> tuple[_Prepared, ...]:
+    """Resolve each rule with its options once per plan, sorted by plugin and name, core first.
+
+    Raises `PluginError` for a rule that cannot be loaded, `ConfigError` for options that it does not take.
+    """
     kept = settings.prepared.get(id(rules))
     if kept is not None and kept[0] is rules:
         return kept[1]

@@ -18,6 +18,7 @@ from rivet_core.planning.judge import (
     classify_cursor,
     cursor_candidates,
     judge_export,
+    prepare_rules,
 )
 from rivet_core.planning.ranges import cursor_ref
 from rivet_core.plugins import Registry
@@ -34,14 +35,7 @@ class Verdict:
 
 def judge_all(exports: Sequence[ExportFacts], config: CampaignConfig, registry: Registry) -> list[Verdict]:
     """Return one verdict per export, in the same order."""
-    settings = JudgeSettings(
-        resolve=registry.resolve,
-        overrides=config.planning.rules,
-        suppressions=config.planning.suppress,
-        grants=config.plugins.grant,
-        options=config.plugins.options,
-        base=config.base,
-    )
+    settings = _settings(config, registry)
     verdicts = []
     with alarms():
         for facts in exports:
@@ -49,6 +43,22 @@ def judge_all(exports: Sequence[ExportFacts], config: CampaignConfig, registry: 
             seen = _with_cursor(facts, registry, settings.clock, faults)
             verdicts.append(Verdict(facts=seen, judgement=judge_export(seen, registry.rules, settings, faults)))
     return verdicts
+
+
+def check_rules(config: CampaignConfig, registry: Registry) -> None:
+    """Load every rule with its options from the config. Raises what planning would."""
+    prepare_rules(registry.rules, _settings(config, registry))
+
+
+def _settings(config: CampaignConfig, registry: Registry) -> JudgeSettings:
+    return JudgeSettings(
+        resolve=registry.resolve,
+        overrides=config.planning.rules,
+        suppressions=config.planning.suppress,
+        grants=config.plugins.grant,
+        options=config.plugins.options,
+        base=config.base,
+    )
 
 
 @contextmanager

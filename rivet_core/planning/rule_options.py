@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rivet_core.errors import ConfigError
+from rivet_core.errors import ConfigError, in_words
 from rivet_core.facts import Json
 from rivet_core.options import validate_options
 
@@ -26,5 +26,5 @@ def rule_options(model: Any, raw: Mapping[str, Json], plugin: str, rule: str, ba
         return model(**raw)
     except Exception as error:
         raise ConfigError(
-            f"plugins.options.{plugin} does not fit rule {rule}: {error}", hint=f"see rivet plugins show {plugin}"
+            f"plugins.options.{plugin} does not fit rule {rule}: {in_words(error)}", hint=f"see rivet plugins show {plugin}"
         ) from error

@@ -892,6 +892,88 @@ def test_facts_and_units_of_wrong_types_mark_the_exports_of_their_source(shop: S
     assert (status, json.loads(out)["ok"]) == (2, False)
 
 
+@pytest.mark.parametrize(
+    ("validator", "said"),
+    [
+        ("raise KeyError('secret-in-here')", "KeyError at evil_plugin.py"),
+        ("raise SystemExit(0)", "SystemExit at evil_plugin.py"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt at evil_plugin.py"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["rule", "source", "destination"])
+def test_an_options_model_that_fails_is_exit_3(shop: Shop, kind: str, validator: str, said: str) -> None:
+    """One that left made the plan a success of nothing."""
+    shop.install(f"""
+    from pydantic import field_validator
+    from rivet_core.api import DestinationSpec, SourceSpec
+    from rivet_core.options import PluginOptions
+
+    class Options(PluginOptions):
+        path: str = ""
+
+        @field_validator("path")
+        @classmethod
+        def look(cls, value):
+            {validator}
+
+    @hookimpl
+    def rivet_scoring_rules():
+        return [ScoringRule(name="evil", summary="s", codes=("X-evil-1",), options=Options, score=lambda facts, options: [])]
+
+    @hookimpl
+    def rivet_sources():
+        return [SourceSpec(name="evil", summary="s", options=Options, connect=lambda options: None)]
+
+    @hookimpl
+    def rivet_destinations():
+        return [DestinationSpec(name="evil", summary="s", options=Options, open=lambda options: None)]
+    """)
+    config = {
+        "rule": CONFIG + "plugins: {options: {evil: {path: x}}}\n",
+        "source": CONFIG.replace("type: sqlite", "type: evil"),
+        "destination": CONFIG.replace("type: local", "type: evil"),
+    }[kind]
+    (shop.root / "rivet.yaml").write_text(config)
+    for command in ("plan", "check", "run", "doctor"):
+        status, out, err = shop.run(command)
+        assert status == 3, (command, out, err)
+        assert f"the options model of its plugin failed: {said}" in out + err
+        assert "secret-in-here" not in out + err
+
+
+def test_doctor_looks_at_the_options_of_rules(shop: Shop) -> None:
+    shop.install("""
+    from rivet_core.options import PluginOptions
+
+    class Options(PluginOptions):
+        points: int = 3
+
+    @hookimpl
+    def rivet_scoring_rules():
+        return [ScoringRule(name="evil", summary="s", codes=("X-evil-1",), options=Options, score=lambda facts, options: [])]
+    """)
+    (shop.root / "rivet.yaml").write_text(CONFIG + "plugins: {options: {evil: {pointz: 5}}}\n")
+    status, out, _ = shop.run("doctor")
+    assert status == 2
+    assert "plugins.options.evil: pointz" in out
+    assert "did you mean points?" in out
+
+
+def test_whoever_ends_the_process_does_not_end_it_well(shop: Shop) -> None:
+    """Such as a renderer's reference whose call is made by no guard: the last line of defence is the command line's."""
+    shop.install("""
+    class Leaving(str):
+        def __str__(self): raise SystemExit(0)
+
+    @hookimpl
+    def rivet_renderers():
+        return [PlanRenderer(name="evil", summary="s", media_type="text/plain", render=lambda plan: Leaving("x"))]
+    """)
+    status, _, err = shop.run("plan", "--format", "evil")
+    assert status in (3, 7)
+    assert "SystemExit" in err
+
+
 RENDERERS = {
     "raises": ("raise ValueError('x')", "ValueError: x"),
     "leaves": ("raise SystemExit(0)", "SystemExit"),
