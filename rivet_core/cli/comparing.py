@@ -67,7 +67,7 @@ class Sources:
         reservation = self._reserve(budget, lease, group, spec.source)
         try:
             self._watch(spec.source, group, session, server)
-            gate = SourceGate(self._pressure, spec.source, spec.name, Acts())
+            gate = SourceGate(self._pressure, spec.source, group, spec.name, Acts())
             yield Lent(session=session, lease=reservation.lease, gate=gate)
         finally:
             budget.give_back(reservation)
@@ -116,7 +116,7 @@ class Sources:
         self._watched[source] = group
         declared = self._chosen.config.source_groups.get(group) or GroupConfig()
         self._limits[group] = Limits(lag_seconds=declared.max_lag_seconds, lock_waits=declared.max_lock_waits)
-        self._pressure.join(source, group, session, server)
+        self._pressure.join(source, (group,), session, server)
 
     def _budget(self, group: str, server: ServerFacts) -> ConnectionBudget:
         from rivet_core.facts import Capacities

@@ -53,7 +53,7 @@ class Connections:
         self._pressure = pressure
         self._base = base
         self._sessions: dict[str, SourceSession] = {}
-        self._groups: dict[str, str] = {}
+        self._groups: dict[str, tuple[str, ...]] = {}
         self._places: dict[str, str] = {}
         self._stores: dict[str, Store] = {}
         self._lock = threading.Lock()
@@ -155,21 +155,24 @@ class Connections:
         planned = self._plan.sources[name]
         options: Mapping[str, Json] = with_secrets(planned.options, self._plan.config)
         session = self._registry.open_source(planned.type, options, base=self._base)
-        self._sessions[name], self._groups[name] = session, tasks[0].group
+        self._sessions[name] = session
+        self._groups[name] = tuple(dict.fromkeys(task.group for task in tasks))
         self._budget.join(name, session)
         with self._probing(name, tasks) as may:
             facts = session.probe() if may else None
         self._places[name] = f"{facts.engine} {facts.address} {facts.database}" if facts is not None else ""
-        self._pressure.join(name, tasks[0].group, session, facts)
+        self._pressure.join(name, self._groups[name], session, facts)
 
     @contextlib.contextmanager
     def lend(self, source: str) -> Iterator[bool]:
-        """Hold one connection of the group that the source was opened in, if one is free now; yields whether."""
-        found = self._budget.reserve(f"probe:{source}:{uuid.uuid4().hex}", self._groups[source], source, 1)
+        """Hold one connection of a group that reads from the source, if one is free now; yields whether."""
+        name = f"probe:{source}:{uuid.uuid4().hex}"
+        tried = (self._budget.reserve(name, group, source, 1) for group in self._groups[source])
+        found = next((one for one in tried if isinstance(one, Reservation)), None)
         try:
-            yield isinstance(found, Reservation)
+            yield found is not None
         finally:
-            if isinstance(found, Reservation):
+            if found is not None:
                 self._budget.give_back(found)
 
     @contextlib.contextmanager

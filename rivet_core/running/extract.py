@@ -116,7 +116,7 @@ class ExportRun:
             shares=append and current is not None,
             stop=self._context.stop,
             told=lambda rows, size: self.tell("progress", rows=rows, bytes=size),
-            gate=SourceGate(pressure, task.source, task.name, self._context.acts) if pressure else None,
+            gate=SourceGate(pressure, task.source, task.group, task.name, self._context.acts) if pressure else None,
             publishing=self._mine.check,
         )
         self._begun = _Begun(current=current, tag=tag, cursor=cursor, append=append, reader=reader)

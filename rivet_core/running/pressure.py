@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -62,19 +62,38 @@ def excess_of(facts: ServerFacts, limits: Limits) -> Excess | None:
 
 
 @dataclass(slots=True)
-class _Source:
-    """What was last heard of a source, and how its group has fared because of it."""
+class _Group:
+    """How a group has fared because of one source."""
 
-    group: str
-    session: SourceSession
-    looked: float
-    asking: bool = False
     since: float | None = None
     now: Excess | None = None
-    """What was over its limit when it was last asked; `since` is set when the time before it was, too."""
+    """What was over its limit when the source was last asked; `since` is set when the time before it was, too."""
     worst: dict[str, Excess] = field(default_factory=dict)
     pauses: int = 0
     seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Source:
+    """When a source was last heard of, and the groups that read from it: each has limits of its own."""
+
+    session: SourceSession
+    looked: float
+    groups: dict[str, _Group]
+    asking: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it holds any group back."""
+        return any(group.now is not None for group in self.groups.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _News:
+    """What an answer changed for a group: whether it may start something now, and what is told of a pause."""
+
+    turned: bool
+    event: tuple[str, dict[str, Json]] | None
 
 
 class Pressure:
@@ -102,27 +121,31 @@ class Pressure:
         self._changed = threading.Condition()
         self.told: Callable[[], None] = lambda: None
 
-    def join(self, source: str, group: str, session: SourceSession, facts: ServerFacts | None) -> None:
-        """Watch a source that was just opened; `facts` is what it said, if it was asked. One without signals is left alone."""
+    def join(self, source: str, groups: Collection[str], session: SourceSession, facts: ServerFacts | None) -> None:
+        """Watch a source that was just opened for all `groups` that read from it; `facts` is what it said, if it was asked.
+
+        One without signals is left alone.
+        """
         mute = facts is not None and facts.replica_lag_seconds is None and facts.lock_waits is None
-        if mute or group not in self._limits:
+        limited = {group: _Group() for group in groups if group in self._limits}
+        if mute or not limited:
             return
         with self._changed:
-            self._sources[source] = _Source(group=group, session=session, looked=time.monotonic())
+            self._sources[source] = _Source(session=session, looked=time.monotonic(), groups=limited)
         self._take(source, facts)
 
     def why(self, group: str) -> str:
         """Return why nothing may start in this group, empty when it may."""
-        sources: Iterable[_Source] = list(self._sources.values())
-        return next((str(one.now) for one in sources if one.group == group and one.now is not None), "")
+        fared = [one.groups.get(group) for one in list(self._sources.values())]
+        return next((str(one.now) for one in fared if one is not None and one.now is not None), "")
 
-    def is_clear(self, source: str) -> bool:
+    def is_clear(self, source: str, group: str) -> bool:
         """Whether `wait` would return at once, without asking the source."""
         found = self._sources.get(source)
-        return found is None or not (self.why(found.group) or self._due(found))
+        return found is None or not (self.why(group) or self._due(found))
 
-    def wait(self, source: str, act: Act, halted: threading.Event) -> None:
-        """Return when the source may be read. The caller holds a connection of its group, which is not in use now.
+    def wait(self, source: str, group: str, act: Act, halted: threading.Event) -> None:
+        """Return when the source may be read. The caller holds a connection of `group`, which is not in use now.
 
         Raises `StoppedError` when a stop was requested; returns at once when `halted` is set.
         """
@@ -132,7 +155,7 @@ class Pressure:
         while not halted.is_set():
             self._stop.check()
             self._ask_if_due(source, found)
-            why = self.why(found.group)
+            why = self.why(group)
             if not why:
                 break
             act.now(f"waits: {why}")
@@ -143,11 +166,12 @@ class Pressure:
         """Return a sentence for each source that made its group pause."""
         said = []
         now = time.monotonic()
-        for name, found in self._sources.items():
-            for excess in found.worst.values():
-                seconds = found.seconds + (now - found.since if found.since is not None else 0.0)
-                times = "once" if found.pauses == 1 else f"{found.pauses} times"
-                said.append(f"group {found.group} paused {times}, {seconds:.1f} s: at worst, {excess} (source {name})")
+        each = [(name, group, fared) for name, found in self._sources.items() for group, fared in found.groups.items()]
+        for name, group, fared in each:
+            for excess in fared.worst.values():
+                seconds = fared.seconds + (now - fared.since if fared.since is not None else 0.0)
+                times = "once" if fared.pauses == 1 else f"{fared.pauses} times"
+                said.append(f"group {group} paused {times}, {seconds:.1f} s: at worst, {excess} (source {name})")
         return tuple(said)
 
     @contextlib.contextmanager
@@ -157,7 +181,7 @@ class Pressure:
         def watch(over: threading.Event) -> None:
             while not over.wait(self._again):
                 for name, found in list(self._sources.items()):
-                    if found.now is not None and self._due(found):
+                    if found.is_over and self._due(found):
                         with contextlib.suppress(Exception), connection(name) as may:
                             if may:
                                 self._ask_if_due(name, found)
@@ -166,7 +190,7 @@ class Pressure:
             yield
 
     def _due(self, found: _Source) -> bool:
-        return time.monotonic() - found.looked >= (self._calm if found.now is None else self._again)
+        return time.monotonic() - found.looked >= (self._again if found.is_over else self._calm)
 
     def _ask_if_due(self, source: str, found: _Source) -> None:
         with self._changed:
@@ -186,52 +210,53 @@ class Pressure:
     def _take(self, source: str, facts: ServerFacts | None) -> None:
         """Learn from an answer, `None` for no answer, and say what changed."""
         with self._changed:
-            found = self._sources[source]
-            excess = excess_of(facts, self._limits[found.group]) if facts is not None else None
-            began = excess is not None and found.now is not None and found.since is None
-            turned = (excess is None) != (found.now is None)
-            ended = excess is None and found.since is not None
-            found.now = excess
-            seconds = 0.0
-            if began:
-                found.since = time.monotonic()
-                found.pauses += 1
-            if ended and found.since is not None:
-                seconds = time.monotonic() - found.since
-                found.since, found.seconds = None, found.seconds + seconds
-            if excess is not None and found.since is not None:
-                worst = found.worst.get(excess.signal)
-                if worst is None or excess.value > worst.value:
-                    found.worst[excess.signal] = excess
-            group = found.group
+            news = [self._learn(source, group, facts) for group in self._sources[source].groups]
             self._changed.notify_all()
-        if began and excess is not None:
-            said: dict[str, Json] = {"signal": excess.signal, "value": round(excess.value, 3), "limit": excess.limit}
-            said |= {"group": group, "source": source}
-            message = f"group {group} pauses: {excess} (source {source}); it goes on when that falls"
-            self._events.emit("paused", "", message=message, **said)
-        if ended:
-            message = f"group {group} goes on after {seconds:.1f} s: source {source} is below its limits again"
-            self._events.emit("resumed", group=group, source=source, seconds=round(seconds, 3), message=message)
-        if turned:
+        for kind, said in (one.event for one in news if one.event is not None):
+            self._events.emit(kind, "", **said)
+        if any(one.turned for one in news):
             self.told()
+
+    def _learn(self, source: str, group: str, facts: ServerFacts | None) -> _News:
+        """Learn for one of the groups. Called with the lock."""
+        found = self._sources[source].groups[group]
+        excess = excess_of(facts, self._limits[group]) if facts is not None else None
+        turned = (excess is None) != (found.now is None)
+        event: tuple[str, dict[str, Json]] | None = None
+        if excess is not None and found.now is not None and found.since is None:
+            found.since = time.monotonic()
+            found.pauses += 1
+            said: dict[str, Json] = {"signal": excess.signal, "value": round(excess.value, 3), "limit": excess.limit}
+            message = f"group {group} pauses: {excess} (source {source}); it goes on when that falls"
+            event = "paused", {**said, "group": group, "source": source, "message": message}
+        if excess is None and found.since is not None:
+            seconds = time.monotonic() - found.since
+            found.since, found.seconds = None, found.seconds + seconds
+            message = f"group {group} goes on after {seconds:.1f} s: source {source} is below its limits again"
+            event = "resumed", {"group": group, "source": source, "seconds": round(seconds, 3), "message": message}
+        found.now = excess
+        if excess is not None and found.since is not None:
+            worst = found.worst.get(excess.signal)
+            if worst is None or excess.value > worst.value:
+                found.worst[excess.signal] = excess
+        return _News(turned=turned, event=event)
 
 
 class SourceGate:
     """What an export's reader, and its streams between two pages, ask before they go on (`api.PageGate`)."""
 
-    def __init__(self, pressure: Pressure, source: str, export: str, acts: Acts) -> None:
-        self._pressure, self._source, self._export, self._acts = pressure, source, export, acts
+    def __init__(self, pressure: Pressure, source: str, group: str, export: str, acts: Acts) -> None:
+        self._pressure, self._source, self._group, self._export, self._acts = pressure, source, group, export, acts
         self.halted = threading.Event()
         """Set when the export failed elsewhere: then nobody waits any more."""
 
     @property
     def is_clear(self) -> bool:
         """Whether `wait` would return at once."""
-        return self._pressure.is_clear(self._source)
+        return self._pressure.is_clear(self._source, self._group)
 
     def wait(self) -> None:
         """Return when the source may be read; raises `StoppedError`."""
         if not self.is_clear:
             with self._acts.doing(self._export, "asks whether its source may be read") as act:
-                self._pressure.wait(self._source, act, self.halted)
+                self._pressure.wait(self._source, self._group, act, self.halted)

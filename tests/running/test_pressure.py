@@ -59,14 +59,14 @@ def watched(*answers, first=CALM, calm=0.0, again=0.0):
     stop = Stop()
     pressure = Pressure({"g": LIMITS}, Events(events.append), stop, calm_seconds=calm, again_seconds=again)
     source = Answering(*answers)
-    pressure.join("s", "g", source, first)
+    pressure.join("s", ("g",), source, first)
     return pressure, source, events, stop
 
 
 def test_one_answer_over_the_limit_holds_back_and_is_not_told():
     pressure, _, events, _ = watched(CALM, first=LAGGING)
     assert "45.5 s" in pressure.why("g")
-    SourceGate(pressure, "s", "e", Acts()).wait()
+    SourceGate(pressure, "s", "g", "e", Acts()).wait()
     assert pressure.why("g") == ""
     assert events == []
     assert pressure.summary() == ()
@@ -74,7 +74,7 @@ def test_one_answer_over_the_limit_holds_back_and_is_not_told():
 
 def test_two_answers_make_a_pause_that_ends_with_its_cause():
     pressure, _, events, _ = watched(LAGGING, replace(LAGGING, replica_lag_seconds=90.0), CALM, first=LAGGING)
-    SourceGate(pressure, "s", "e", Acts()).wait()
+    SourceGate(pressure, "s", "g", "e", Acts()).wait()
     assert [event.kind for event in events] == ["paused", "resumed"]
     assert (events[0].data["value"], events[0].data["limit"], events[0].data["group"]) == (45.5, 30.0, "g")
     (said,) = pressure.summary()
@@ -84,17 +84,17 @@ def test_two_answers_make_a_pause_that_ends_with_its_cause():
 
 def test_a_source_that_cannot_answer_is_left_to_the_read():
     pressure, source, events, _ = watched(LAGGING, RuntimeError("gone"), first=LAGGING)
-    SourceGate(pressure, "s", "e", Acts()).wait()
+    SourceGate(pressure, "s", "g", "e", Acts()).wait()
     assert source.asked == 2
     assert [event.kind for event in events] == ["paused", "resumed"]
 
 
 def test_a_stop_and_a_failure_elsewhere_end_the_wait():
     pressure, _, _, stop = watched(LAGGING, first=LAGGING)
-    gate = SourceGate(pressure, "s", "e", Acts())
+    gate = SourceGate(pressure, "s", "g", "e", Acts())
     gate.halted.set()
     gate.wait()
-    gate = SourceGate(pressure, "s", "e", Acts())
+    gate = SourceGate(pressure, "s", "g", "e", Acts())
     threading.Timer(0.1, stop.request, ("Ctrl-C", 130)).start()
     with pytest.raises(StoppedError):
         gate.wait()
@@ -102,7 +102,7 @@ def test_a_stop_and_a_failure_elsewhere_end_the_wait():
 
 def test_a_calm_source_is_not_asked_at_every_page():
     pressure, source, _, _ = watched(CALM, calm=60.0)
-    gate = SourceGate(pressure, "s", "e", Acts())
+    gate = SourceGate(pressure, "s", "g", "e", Acts())
     for _ in range(100):
         assert gate.is_clear
         gate.wait()
@@ -111,9 +111,9 @@ def test_a_calm_source_is_not_asked_at_every_page():
 
 def test_a_group_without_limits_never_pauses():
     pressure = Pressure({}, Events(None), Stop())
-    pressure.join("s", "g", Answering(LAGGING), LAGGING)
+    pressure.join("s", ("g",), Answering(LAGGING), LAGGING)
     assert pressure.why("g") == ""
-    assert pressure.is_clear("s")
+    assert pressure.is_clear("s", "g")
 
 
 def test_a_paused_group_is_asked_where_nobody_reads():
@@ -140,5 +140,5 @@ def test_a_paused_group_is_asked_where_nobody_reads():
 
 def test_a_source_without_signals_is_never_asked():
     pressure, source, _, _ = watched(LAGGING, first=ServerFacts(engine="sqlite"))
-    SourceGate(pressure, "s", "e", Acts()).wait()
-    assert (source.asked, pressure.is_clear("s")) == (0, True)
+    SourceGate(pressure, "s", "g", "e", Acts()).wait()
+    assert (source.asked, pressure.is_clear("s", "g")) == (0, True)

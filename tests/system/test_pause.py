@@ -138,6 +138,31 @@ def test_sessions_that_wait_for_locks_pause_a_group_and_are_named(shop: Campaign
     assert "3 sessions wait for locks, over max_lock_waits 1" in done[0].pauses[0]
 
 
+@pytest.mark.parametrize("strict", ["first", "second"])
+def test_each_group_that_reads_from_a_source_has_its_own_limit(shop: Campaign, postgres: PostgresDatabase, strict: str) -> None:
+    """The source is opened in the group of its first export, whose limit says nothing about the others."""
+    postgres.execute("CREATE TABLE busy(id int PRIMARY KEY, n int)")
+    postgres.execute("INSERT INTO busy VALUES (1, 0)")
+    for number in range(2):
+        postgres.execute(f"CREATE TABLE u{number} AS SELECT g AS id FROM generate_series(1, 50) g")
+    limits = {group: {"max_connections": 1, "max_lock_waits": 1 if group == strict else 9} for group in ("first", "second")}
+    shop.config(table("u0", source_group="first"), table("u1", source_group="second"), source_groups=limits)
+    held, free = ("u0", "u1") if strict == "first" else ("u1", "u0")
+    plan, done = shop.plan(), []
+    with waiting_behind(postgres, "SELECT n FROM busy FOR UPDATE", "UPDATE busy SET n = n + 1", 3):
+        thread = threading.Thread(target=lambda: done.append(shop.apply(plan)))
+        thread.start()
+        wait_until(lambda: shop.told("paused"))
+        wait_until(lambda: [event.export for event in shop.told("export_finished")] == [free])
+        time.sleep(0.5)
+        assert [event.export for event in shop.told("export_finished")] == [free]
+    thread.join(30)
+    assert counts(done[0]) == {"done": 2}
+    assert [event.export for event in shop.told("export_finished")] == [free, held]
+    assert {event.data["group"] for event in (*shop.told("paused"), *shop.told("resumed"))} == {strict}
+    assert [text.split(" paused ")[0] for text in done[0].pauses] == [f"group {strict}"]
+
+
 def test_p07_what_waits_for_our_own_read_pauses_nothing(shop: Campaign, postgres: PostgresDatabase) -> None:
     """An ALTER waits for a page, and readers wait behind the ALTER: it is the read that raised this, and it goes on."""
     postgres.execute("CREATE TABLE t(id int PRIMARY KEY, v text)")
