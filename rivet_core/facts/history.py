@@ -27,3 +27,5 @@ class RunFact:
     error_class: str = ""
     retries: int = 0
     predicted_seconds: float | None = None
+    earlier: tuple[tuple[str, str], ...] = ()
+    """How it ended each time before it was resumed, newest first: status and class of the error."""

@@ -208,7 +208,7 @@ class ExportRun:
             self._done = dict(found.done)
             self.verdict.resumed = len(found.done)
             self._retried = True
-            state.runs.reopen(found.run_id)
+            state.runs.reopen(found.broken)
         else:
             self.verdict.run_id = f"{self._started_at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
             state.runs.begin(

@@ -30,6 +30,7 @@ class Continuation:
     started_at: datetime
     units: tuple[Unit, ...]
     done: dict[int, UnitRecord]
+    broken: Resumable
 
 
 def roll_forward(task: ExportTask, dataset: Dataset, current: Current | None, state: StateStore) -> bool:
@@ -87,7 +88,8 @@ def take_up(task: ExportTask, state: StateStore, store: Store, cursor: tuple[Mar
     if found is None or not task.resumes_by_unit or not _same(task, found, cursor):
         return None
     done = {record.unit: record for record in found.done if intact(store, record)}
-    return Continuation(run_id=found.run_id, started_at=found.started_at.astimezone(UTC), units=found.units, done=done)
+    started = found.started_at.astimezone(UTC)
+    return Continuation(run_id=found.run_id, started_at=started, units=found.units, done=done, broken=found)
 
 
 def _same(task: ExportTask, found: Resumable, cursor: tuple[Mark, ...]) -> bool:

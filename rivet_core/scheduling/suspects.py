@@ -42,11 +42,12 @@ def own_runs(history: Sequence[RunFact], fingerprint: str) -> list[RunFact]:
 
 def find_suspects(runs: Mapping[str, Sequence[RunFact]], waits: Mapping[str, Sequence[str]]) -> dict[str, Suspect]:
     """Return the suspects by name, and everything that waits for one. `runs` are each export's own, newest first; `waits`
-    names what each one depends on.
+    names what each one depends on. A run that was resumed counts as often as it ended.
     """
     found: dict[str, Suspect] = {}
     for name, history in runs.items():
-        ends = [end for run in history if (end := _end(run)) is not None]
+        each = (one for run in history for one in ((run.status, run.error_class), *run.earlier))
+        ends = [end for status, error_class in each if (end := _end(status, error_class)) is not None]
         times = len(list(takewhile(lambda end: end == ends[0], ends)))  # noqa: B023 - used up at once
         if times >= SAME_FAILURES and ends[0]:
             found[name] = Suspect(failed=ends[0], times=times)
@@ -70,10 +71,10 @@ def message_of(name: str, suspect: Suspect, group: str) -> str:
     return f"{name} failed alike in its last {suspect.times} runs ({suspect.failed}): it starts last, alone on group {group}"
 
 
-def _end(run: RunFact) -> str | None:
-    """Return the class that a run failed with, empty for a success, `None` for a run that says nothing: somebody stopped it."""
-    if run.status == "succeeded":
+def _end(status: str, error_class: str) -> str | None:
+    """Return the class that a run failed with, empty for a success, `None` where somebody stopped it: that says nothing."""
+    if status == "succeeded":
         return ""
-    if run.status == "failed":
-        return run.error_class or "other"
-    return None if run.error_class else DIED
+    if status == "failed":
+        return error_class or "other"
+    return None if error_class else DIED

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, Dialect, Float, Index, Integer, MetaData, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change of the tables, which has a migration; a newer schema than this one is refused."""
 
 
@@ -101,10 +101,11 @@ RUNS = Table(
     Column("units", Document, nullable=True),
     Column("cursor_before", Document, nullable=True),
     Column("columns", Document, nullable=True),
+    Column("earlier", Document, nullable=True),
     Index("rivet_run_export", "export", "started_at"),
     Index("rivet_run_plan", "plan_id"),
 )
-"""One run of one export. `status` is running, succeeded, failed or killed."""
+"""One run of one export. `status` is running, succeeded, failed or killed; `earlier` is how it ended before it was resumed."""
 
 UNITS = Table(
     "rivet_unit",

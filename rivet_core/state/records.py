@@ -64,6 +64,8 @@ class Resumable:
     units: tuple[Unit, ...]
     cursor_before: tuple[Mark, ...]
     done: tuple[UnitRecord, ...]
+    ends: tuple[tuple[str, str], ...] = ()
+    """How it ended, newest first: status and class of the error, which is empty where the process died."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

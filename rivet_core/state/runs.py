@@ -35,6 +35,9 @@ _END = (
         }
     )
 )
+MOST_ENDS = 10
+"""How many ends of one run are kept."""
+
 _STATUS = select(RUNS.c.status).where(RUNS.c.run_id == bindparam("id"))
 _ADD_UNIT = insert(UNITS)
 _ADD_PART = insert(PARTS)
@@ -78,14 +81,11 @@ class Runs:
                 },
             )
 
-    def reopen(self, run_id: str) -> None:
-        """Take up a broken-off run again."""
+    def reopen(self, found: Resumable) -> None:
+        """Take up a broken-off run again. How it ended stays known: it may end so again, and again."""
+        values = {"status": "running", "finished_at": None, "error": None, "error_class": "", "earlier": found.ends[:MOST_ENDS]}
         with self._database.writing() as connection:
-            connection.execute(
-                update(RUNS)
-                .where(RUNS.c.run_id == run_id)
-                .values(status="running", finished_at=None, error=None, error_class="")
-            )
+            connection.execute(update(RUNS).where(RUNS.c.run_id == found.run_id).values(values))
 
     def unit_done(self, run_id: str, unit: UnitRecord, *, again: bool = True) -> None:
         """Record that all parts of a unit are published (I5). `again` when it may have been recorded before: it is replaced."""
@@ -233,6 +233,7 @@ class Runs:
                 )
                 for unit in units
             ),
+            ends=((row.status, row.error_class or ""), *_ends(row.earlier)),
         )
 
     def status(self, run_id: str) -> str | None:
@@ -309,7 +310,12 @@ def _fact(row: Any) -> RunFact:
         error_class=row.error_class or "",
         retries=row.retries or 0,
         predicted_seconds=row.predicted_seconds,
+        earlier=_ends(row.earlier),
     )
+
+
+def _ends(earlier: Sequence[Sequence[str]] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((status, error_class) for status, error_class in earlier or ())
 
 
 def _now() -> datetime:

@@ -70,6 +70,35 @@ def test_resume_reads_only_what_is_missing(shop):
     assert outcome.exports[0].resumed_units == 2
 
 
+def test_a_run_that_dies_each_time_it_is_resumed_is_a_suspect(shop):
+    shop.config(CHUNKED, {"name": "customers", "table": "customers", "depends_on": ["orders"]})
+    plan = shop.plan_file()
+    for death in range(3):
+        code, output = shop.apply_elsewhere(plan, fault="part_open", resume=True)
+        assert code == -signal.SIGKILL, output
+        assert ("orders failed alike" in output) is False, death
+    outcome = shop.apply(read_plan(plan), resume=True)
+    assert [warning for warning in outcome.warnings if warning.startswith("orders failed alike in its last 3 runs")]
+    assert [export.status for export in outcome.exports] == ["done", "done"]
+    assert shop.rows("orders", "id", "total") == shop.source_rows(ALL)
+    outcome = shop.apply()
+    assert not [warning for warning in outcome.warnings if "failed alike" in warning]
+
+
+def test_a_run_that_fails_alike_each_time_it_is_resumed_is_a_suspect(shop):
+    shop.config(CHUNKED)
+    plan = shop.plan()
+    shop.sql("UPDATE orders SET total = 'much' WHERE id = 250")
+    for _ in range(3):
+        outcome = shop.apply(plan, resume=True)
+        assert [export.status for export in outcome.exports] == ["failed"]
+        assert not [warning for warning in outcome.warnings if "failed alike" in warning]
+    shop.sql("UPDATE orders SET total = 2500 WHERE id = 250")
+    outcome = shop.apply(plan, resume=True)
+    assert [warning for warning in outcome.warnings if warning.startswith("orders failed alike in its last 3 runs")]
+    assert shop.rows("orders", "id", "total") == shop.source_rows(ALL)
+
+
 def test_resume_uses_the_units_of_the_run_that_started(shop):
     shop.config(CHUNKED)
     shop.apply_elsewhere(shop.plan_file(), fault="unit_done:1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -54,6 +55,24 @@ def runs(*ends: str, fingerprint: str = "now") -> tuple[RunFact, ...]:
 def test_three_alike_in_a_row(ends, found):
     suspects = suspects_of({"a": ()}, {"a": runs(*ends)})
     assert {name: (one.failed, one.times) for name, one in suspects.items()} == ({"a": found} if found else {})
+
+
+@pytest.mark.parametrize(
+    ("status", "error_class", "earlier", "found"),
+    [
+        ("running", "", [("running", "")] * 2, (DIED, 3)),
+        ("killed", "", [("running", ""), ("killed", "interrupted"), ("running", "")], (DIED, 3)),
+        ("failed", "limit", [("failed", "limit")] * 2, ("limit", 3)),
+        ("failed", "", [("failed", "")] * 3, ("other", 4)),
+        ("failed", "limit", [("running", "")] * 2, None),
+        ("running", "", [("running", "")], None),
+        ("succeeded", "", [("running", "")] * 3, None),
+    ],
+)
+def test_a_run_counts_as_often_as_it_ended(status, error_class, earlier, found):
+    run = replace(runs("ok")[0], status=status, error_class=error_class, earlier=tuple(earlier))
+    suspects = suspects_of({"a": ()}, {"a": (run, *runs("ok"))})
+    assert [(one.failed, one.times) for one in suspects.values()] == ([found] if found else [])
 
 
 def test_runs_of_an_earlier_statement_prove_nothing():

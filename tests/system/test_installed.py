@@ -86,6 +86,7 @@ open_state("sqlite:///state.db").close()
 with sqlite3.connect("state.db") as database:
     database.executescript(
         "UPDATE rivet_schema SET version = 1; DROP TABLE rivet_alembic; DROP INDEX rivet_event_export;"
+        "ALTER TABLE rivet_run DROP COLUMN earlier;"
     )
 open_state("sqlite:///state.db").close()
 print(database.execute("SELECT version_num FROM rivet_alembic").fetchall())
@@ -98,4 +99,4 @@ def test_the_wheel_brings_the_migrations_of_the_state(wheels: dict[str, Path], t
     environment.install(wheels["core"])
     command = [str(environment.python), "-c", MIGRATE]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
-    assert (done.returncode, done.stdout.strip()) == (0, "[('0002',)]"), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, "[('0003',)]"), done.stderr
