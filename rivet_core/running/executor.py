@@ -16,6 +16,7 @@ from rivet_core.running.context import RunContext
 from rivet_core.running.outcome import DONE, FAILED, NOT_STARTED, SKIPPED, ExportOutcome
 from rivet_core.running.stop import StoppedError
 from rivet_core.running.task import ExportTask
+from rivet_core.running.unexpected import unexpected
 from rivet_core.running.verdict import plain
 from rivet_core.running.work import Work
 from rivet_core.scheduling.dispatch import Dispatcher
@@ -52,6 +53,8 @@ class Executor:
         self.outcomes: dict[str, ExportOutcome] = {}
         self.order: list[str] = []
         self._started: set[str] = set()
+        self._behind: dict[str, list[str]] = {}
+        self._bug: RivetError | None = None
         self.shared_causes: list[str] = []
 
     def run(self) -> None:
@@ -75,7 +78,7 @@ class Executor:
     @property
     def over(self) -> bool:
         """Whether nothing will start any more."""
-        return self._dispatcher.finished or self._context.stop.event.is_set()
+        return self._dispatcher.finished or self._context.stop.event.is_set() or self._bug is not None
 
     def close(self) -> None:
         """Give every export that never started its outcome, and those of which a share never did."""
@@ -86,7 +89,14 @@ class Executor:
                     outcome, _ = self._work(job)  # after a stop it reads nothing, and ends what had begun
                     self._keep(job, outcome)
             else:
-                self.outcomes[job.export] = ExportOutcome(name=job.export, status=NOT_STARTED, reason=f"not started: {why}")
+                self.outcomes[job.export] = ExportOutcome(
+                    name=job.export,
+                    status=NOT_STARTED,
+                    reason=f"not started: {why}",
+                    error=None if self._bug is None else plain(self._bug),
+                )
+        for name, jobs in self._behind.items():
+            self._skip_all(jobs, name)
         self._tell()
 
     def wake(self) -> None:
@@ -134,6 +144,15 @@ class Executor:
             self._changed.release()
 
     def _serve(self) -> None:
+        try:
+            self._work_on()
+        except Exception as error:  # noqa: BLE001 - the others would wait for ever, and nobody would say why
+            with self._changed:
+                self._bug = self._bug or unexpected("the scheduler", error)
+                self._dispatcher.drain(self._bug.message)
+                self._changed.notify_all()
+
+    def _work_on(self) -> None:
         while True:
             with self._changed:
                 while (job := self.start_next()) is None:
@@ -151,7 +170,8 @@ class Executor:
     def end(self, job: Job, outcome: ExportOutcome | None, error: RivetError | None, seconds: float) -> None:
         """Record how a running job ended, and what follows for the others. Workers hold the lock around it.
 
-        A share that fails takes those of its export along that have not started.
+        A share that fails takes those of its export along that have not started; what waits for the export is told of it when
+        the last share has ended.
         """
         self._keep(job, outcome)
         causes = self._causes(job.export)
@@ -159,10 +179,14 @@ class Executor:
         if error is None:
             self._breaker.succeeded(causes)
             return
+        skipped += self._behind.pop(job.export, ())
         for sibling in self._jobs[job.export]:
             skipped += self._dispatcher.skip(sibling, f"{job.export} failed")
+        if outcome is None:
+            self._behind[job.export] = skipped
+            return
         self._skip_all(skipped, job.export)
-        if isinstance(error, StoppedError) or outcome is None:
+        if isinstance(error, StoppedError):
             return
         if error.code in STATE_CODES:
             self._close_off(STATE, error)

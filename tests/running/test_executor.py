@@ -23,6 +23,7 @@ from rivet_core.plugins import PluginInfo, Registry, Status
 from rivet_core.running.apply import ApplyOptions, apply_plan
 from rivet_core.running.events import Events
 from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, NOT_STARTED, SKIPPED
+from rivet_core.scheduling.dispatch import Dispatcher
 from rivet_core.scheduling.plan_campaign import campaign_from_plan
 from rivet_core.state import waiting
 
@@ -399,6 +400,26 @@ def test_a_policy_that_misbehaves_is_named_by_the_plan_and_by_the_run(shop):
     assert outcome.exit_code == 0
     assert [warning for warning in outcome.warnings if "odd" in warning] == [said]
     assert said in [event.data["message"] for event in shop.events if event.kind == "warning"]
+
+
+def test_a_bug_of_the_scheduler_is_an_outcome_and_no_silence(shop, monkeypatch, capfd):
+    shop.config(customers("a"), customers("b"), customers("c"), planning={"workers": 2, "policy": "fifo"})
+    plan = shop.plan()
+    claims = []
+    claim = Dispatcher.claim
+
+    def broken(self, held=None):
+        claims.append(1)
+        if len(claims) > 1:
+            raise KeyError("lost")
+        return claim(self, held)
+
+    monkeypatch.setattr(Dispatcher, "claim", broken)
+    outcome = shop.apply(plan)
+    assert sorted(statuses(outcome).values()) == [DONE, NOT_STARTED, NOT_STARTED]
+    assert outcome.exit_code == 7
+    assert "the scheduler: KeyError" in outcome.exports[2].reason
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_what_force_went_over_is_recorded(shop):
