@@ -74,25 +74,26 @@ class Sources:
 
     def stopped(self, name: str, code: int) -> None:
         """Cancel what runs at the sources, after a signal."""
+        from rivet_core.plugins import quietly
+
         self._stop.request(name, code)
         for session, _ in list(self._sessions.values()):
-            with contextlib.suppress(Exception):
-                session.cancel()
+            quietly(session.cancel)
 
     def close(self) -> None:
         """Close every source."""
+        from rivet_core.plugins import quietly
+
         self._sharing.close()
         for session, _ in self._sessions.values():
-            with contextlib.suppress(Exception):
-                session.close()
+            quietly(session.close)
 
     def _open(self, name: str) -> tuple[SourceSession, ServerFacts]:
         if name not in self._sessions:
-            from rivet_core.errors import RivetError
-            from rivet_core.plugins import plugin_fault
+            from rivet_core.plugins import faults_of
 
             source = self._chosen.config.sources[name]
-            try:
+            with faults_of(source.type):
                 session = self._chosen.registry.open_source(source.type, source.options, base=self._chosen.config.base)
                 with contextlib.ExitStack() as unless_open:
                     unless_open.callback(session.close)
@@ -101,10 +102,6 @@ class Sources:
                     session.limit(0)  # whatever is open from here on is one of the group's connections
                     unless_open.pop_all()
                 self._sessions[name] = session, server
-            except RivetError:
-                raise
-            except Exception as error:
-                raise plugin_fault(source.type, error) from error
         return self._sessions[name]
 
     def _watch(self, source: str, group: str, session: SourceSession, server: ServerFacts) -> None:

@@ -11,7 +11,7 @@ from rivet_core.errors import RivetError
 from rivet_core.facts import ExportSpec, Role, ServerFacts
 from rivet_core.facts.plural import several
 from rivet_core.planning.finding import Finding, Severity
-from rivet_core.plugins import plugin_fault
+from rivet_core.plugins import faults_of, quietly
 
 if TYPE_CHECKING:
     from rivet_core.config import CampaignConfig, GroupConfig, SourceConfig
@@ -32,10 +32,11 @@ def examine_source(source: SourceConfig, config: CampaignConfig, registry: Regis
     specs = [spec for spec in config.exports if spec.source == source.name]
     before = datetime.now(UTC)
     try:
-        endpoint, chosen = _endpoint(source, config, registry)
-        server, findings = _ask(source, specs, config, registry)
-    except Exception as error:  # noqa: BLE001 - a part that fails hides no other
-        return [Finding.of(error if isinstance(error, RivetError) else plugin_fault(source.type, error), subject)]
+        with faults_of(source.type):
+            endpoint, chosen = _endpoint(source, config, registry)
+            server, findings = _ask(source, specs, config, registry)
+    except RivetError as error:
+        return [Finding.of(error, subject)]
     after = datetime.now(UTC)
     role = "" if server.role is Role.UNKNOWN else f", {server.role}"
     reached = Finding(
@@ -80,7 +81,7 @@ def _ask(
             unused = Finding(severity=Severity.INFO, subject=f"source {source.name}", message="no export reads from it")
             return session.probe(), [unused]
         finally:
-            session.close()
+            quietly(session.close)
     groups = config.source_groups
     view = inspect_sources({source.name: source}, specs, {}, registry, base=config.base, groups=groups)[source.name]
     if view.error is not None:

@@ -16,7 +16,7 @@ from rivet_core.facts.plural import several
 
 if TYPE_CHECKING:
     from rivet_core.cli.init_source import Given
-    from rivet_core.facts import ServerFacts, TableFacts
+    from rivet_core.facts import ExportSpec, ServerFacts, TableFacts
     from rivet_core.planning.propose import Proposal, Wish
     from rivet_core.plugins import Registry
 
@@ -112,13 +112,20 @@ def look_around(given: Given, wish: Wish, output: Path, registry: Registry) -> D
     from rivet_core.config import CampaignConfig
     from rivet_core.facts import ReadSpec
     from rivet_core.planning.propose import propose, sort_out
+    from rivet_core.plugins import faults_of, quietly
 
     name = _word(given.database) or "source"
     config = CampaignConfig(path=output.absolute(), sha256="", sources={}, exports=(), state_url="")
     session = registry.open_source(given.kind, dict(given.opened), base=output.absolute().parent)
+
+    def try_out(spec: ExportSpec) -> object:
+        with faults_of(given.kind):
+            return session.units(ReadSpec.of(spec), ())
+
     try:
-        session.limit(2)
-        catalog = session.inspect([])
+        with faults_of(given.kind):
+            session.limit(2)
+            catalog = session.inspect([])
         if given.kind in ("mysql", "mariadb") and given.database and not wish.schemas:
             wish = replace(wish, schemas=(given.database,))
         taken, left = sort_out(catalog.tables.values(), wish)
@@ -129,10 +136,10 @@ def look_around(given: Given, wish: Wish, output: Path, registry: Registry) -> D
             registry,
             source=name,
             as_of=datetime.now(UTC).replace(microsecond=0),
-            try_out=lambda spec: session.units(ReadSpec.of(spec), ()),
+            try_out=try_out,
         )
     finally:
-        session.close()
+        quietly(session.close)
     host = catalog.server.address
     group = _word(Path(host).stem) if "/" in host else _word(host)
     return Discovery(source=name, group=group or name, server=catalog.server, proposals=proposals, left=left)

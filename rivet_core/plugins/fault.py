@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from rivet_core.errors import DestinationError, RivetError, SourceError
+from rivet_core.interrupts import is_ctrl_c
 
 
 def plugin_fault(kind: str, error: BaseException, *, destination: bool = False) -> RivetError:
@@ -17,3 +21,25 @@ def plugin_fault(kind: str, error: BaseException, *, destination: bool = False) 
     # The command line shows a cause's trace under -v; what the exception says stays out of the row.
     fault.__cause__ = error
     return fault
+
+
+@contextmanager
+def faults_of(kind: str) -> Iterator[None]:
+    """Turn whatever a source of type `kind` raises in the body, and is no error of ours, into its plugin's fault."""
+    try:
+        yield
+    except RivetError:
+        raise
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        raise plugin_fault(kind, error) from error
+
+
+def quietly(call: Callable[[], object]) -> None:
+    """Call what nothing depends on any more, such as a session's `close`, whatever its plugin makes of it."""
+    try:
+        call()
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise

@@ -14,7 +14,8 @@ from rivet_core.api import SourceSession
 from rivet_core.artifact import Plan
 from rivet_core.errors import RivetError
 from rivet_core.facts import InspectItem, Json
-from rivet_core.plugins import Registry, plugin_fault
+from rivet_core.interrupts import is_ctrl_c
+from rivet_core.plugins import Registry, plugin_fault, quietly
 from rivet_core.running.budget import ConnectionBudget, Reservation
 from rivet_core.running.credentials import with_secrets
 from rivet_core.running.gates import check_keys, check_source, observed
@@ -110,7 +111,10 @@ class Connections:
                 catalog = self._sessions[source].inspect(tuple(items.values()))
         except RivetError:
             return {}  # What can be read decides, not what can be looked up.
-        except Exception as error:  # noqa: BLE001 - a plugin's bug marks that plugin's exports, and ends no campaign
+        except BaseException as error:
+            if is_ctrl_c(error):
+                raise
+            # A plugin's bug marks that plugin's exports, and ends no campaign.
             found = plugin_fault(self._plan.sources[source].type, error)
             return {task.name: found for task in members}
         failed: dict[str, RivetError] = {}
@@ -140,16 +144,14 @@ class Connections:
     def cancel(self) -> None:
         """Cancel every running statement at its server."""
         for session in list(self._sessions.values()):
-            with contextlib.suppress(Exception):
-                session.cancel()
+            quietly(session.cancel)
 
     def close(self) -> None:
         """Close every source."""
         with self._lock:
             sessions, self._sessions = list(self._sessions.values()), {}
         for session in sessions:
-            with contextlib.suppress(Exception):
-                session.close()
+            quietly(session.close)
 
     def _open_source(self, name: str, tasks: Sequence[ExportTask]) -> None:
         planned = self._plan.sources[name]
@@ -214,11 +216,14 @@ def destination_key(task: ExportTask) -> str:
     return json.dumps([task.spec.destination.type, dict(task.options)], sort_keys=True, ensure_ascii=False)
 
 
-def _caught(action: Callable[[], None], fault: Callable[[Exception], RivetError]) -> RivetError | None:
+def _caught(action: Callable[[], None], fault: Callable[[BaseException], RivetError]) -> RivetError | None:
     try:
         action()
     except RivetError as error:
         return error
-    except Exception as error:  # noqa: BLE001 - a plugin's bug is that plugin's cause, not the end of the campaign
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        # A plugin's bug is that plugin's cause, not the end of the campaign.
         return fault(error)
     return None

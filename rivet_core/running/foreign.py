@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -84,11 +84,25 @@ class CheckedStream:
         return ""
 
     def _fault(self, what: str) -> SourceError:
-        return _plugin_fault(self._task, what)
+        return plugin_failed(self._task, what)
+
+
+class Export(Protocol):
+    """Whose source is asked: the task of an export, or its spec."""
+
+    @property
+    def name(self) -> str:
+        """The export's name."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The name of its source."""
+        ...
 
 
 @contextmanager
-def foreign(task: ExportTask) -> Iterator[None]:
+def foreign(task: Export) -> Iterator[None]:
     """Turn what a source's plugin raises, and what is no error of ours, into the failure of one export."""
     try:
         yield
@@ -97,10 +111,11 @@ def foreign(task: ExportTask) -> Iterator[None]:
     except BaseException as error:
         if is_ctrl_c(error):
             raise
-        raise _plugin_fault(task, named(error)) from error
+        raise plugin_failed(task, named(error)) from error
 
 
-def _plugin_fault(task: ExportTask, what: str) -> SourceError:
+def plugin_failed(task: Export, what: str) -> SourceError:
+    """Return the error of an export whose source's plugin did `what`."""
     return SourceError(
         f"{task.name}: the plugin of source {task.source} failed: {what}",
         hint="this is a fault of the plugin: report it to its authors",

@@ -15,10 +15,12 @@ from rivet_core.api import DigestingSession, PageGate, SourceSession
 from rivet_core.errors import IntegrityError, RivetError, SourceError
 from rivet_core.facts import ExportSpec, ReadSpec, Unit, UnitDigest
 from rivet_core.facts.plural import several
+from rivet_core.interrupts import is_ctrl_c
 from rivet_core.running.comparison import Reconciliation, Result, UnitComparison
 from rivet_core.running.continuity import subject_of
 from rivet_core.running.explain import Explainer
 from rivet_core.running.filerows import covered_columns, digest_parts
+from rivet_core.running.foreign import plugin_failed
 from rivet_core.running.manifest import Current
 from rivet_core.running.publish import Dataset
 from rivet_core.running.retry import Budget, Retrier
@@ -42,7 +44,10 @@ def reconcile(
         return _compared(spec, dataset, session, current, stopped, gate)
     except RivetError as error:
         return Reconciliation(export=spec.name, error=error)
-    except Exception as error:  # noqa: BLE001 - a bug in a source's plugin must not hide the other exports
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        # A bug in a source's plugin must not hide the other exports.
         return Reconciliation(export=spec.name, error=unexpected(spec.name, error))
 
 
@@ -123,7 +128,14 @@ class Comparing:
             self._gate.wait()
         session = self._session
         assert isinstance(session, DigestingSession)  # noqa: S101 - looked at before
-        return self._retrier.run(lambda: session.digest(ReadSpec.of(self._spec), unit, columns))
+
+        def ask() -> UnitDigest:
+            found: object = session.digest(ReadSpec.of(self._spec), unit, columns)
+            if not isinstance(found, UnitDigest):
+                raise plugin_failed(self._spec, f"it gave a {type(found).__name__} where a UnitDigest belongs")
+            return found
+
+        return self._retrier.run(ask)
 
     def of_files(self, item: Slice, columns: Sequence[str]) -> UnitDigest:
         """Add the unit's files up."""

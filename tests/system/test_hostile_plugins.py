@@ -1052,6 +1052,45 @@ def test_a_stream_that_breaks_its_promise_fails_its_export_by_name_and_nothing_i
     assert json.loads(shop.run("state", "show", "-e", "notes", "--json")[1])["exports"][0]["cursor"] == []
 
 
+LATE = {
+    "close": ("raise SystemExit(0)", (0, 0), ""),
+    "close, interrupting": ("raise KeyboardInterrupt", (0, 0), ""),
+    "probe": ("raise SystemExit(0)", (1, 1), "the plugin of source type evil failed: SystemExit"),
+    "probe, interrupting": ("raise KeyboardInterrupt", (1, 1), "the plugin of source type evil failed: KeyboardInterrupt"),
+    "limit": ("raise SystemExit(0)", (1, 1), "the plugin of source type evil failed: SystemExit"),
+    "digest": ("raise SystemExit(0)", (0, 7), "orders: SystemExit at evil_plugin.py"),
+    "digest, interrupting": ("raise KeyboardInterrupt", (0, 7), "notes: KeyboardInterrupt at evil_plugin.py"),
+    "digest, no digest": ("return 7", (0, 1), "it gave a int where a UnitDigest belongs"),
+}
+
+
+@pytest.mark.parametrize("what", LATE)
+def test_what_a_session_raises_later_is_its_own(shop: Shop, what: str) -> None:
+    body, codes, said = LATE[what]
+    shop.install(f"""
+    from rivet_core.api import SourceSpec
+    from rivet_core.builtin.sqlite.options import SqliteOptions
+    from rivet_core.builtin.sqlite.session import connect as good
+
+    @hookimpl
+    def rivet_sources():
+        return [SourceSpec(name="evil", summary="s", options=SqliteOptions, connect=lambda options: Session(good(options)))]
+
+    class Session:
+        def __init__(self, good): self.good = good
+        def __getattr__(self, name): return getattr(self.good, name)
+        def {what.partition(",")[0]}(self, *args, **more):
+            {body}
+    """)
+    config = shop.root / "rivet.yaml"
+    assert shop.run("run", "-q")[0] == 0
+    config.write_text(CONFIG.replace("type: sqlite", "type: evil"))
+    for command, code in zip(("run", "reconcile"), codes, strict=True):
+        status, out, err = shop.run(command)
+        assert status == code, (command, out, err)
+        assert not code or said in out + err
+
+
 def test_a_stream_that_cannot_be_closed_has_delivered_all_the_same(shop: Shop) -> None:
     hostile_stream(shop, "def close(self): raise SystemExit(0)")
     status, out, err = shop.run("run", "--json")
