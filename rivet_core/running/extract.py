@@ -19,6 +19,7 @@ from rivet_core.running import faults
 from rivet_core.running.context import RunContext
 from rivet_core.running.continuity import check_continuity
 from rivet_core.running.describe import RunFacts, describe
+from rivet_core.running.foreign import foreign
 from rivet_core.running.gates import observed
 from rivet_core.running.manifest import Current, Manifest
 from rivet_core.running.outcome import ExportOutcome
@@ -168,7 +169,8 @@ class ExportRun:
             self.read(self.units, self._wide)
         finally:
             if isinstance(self._session, ConsistentSession):
-                self._session.end(self.task.name)
+                with foreign(self.task):
+                    self._session.end(self.task.name)
         return self.finish()
 
     def _tolerant(self, current: Current | None) -> ExportTask:

@@ -82,7 +82,7 @@ def choose_policy(
     if name not in registry.policies:
         raise ConfigError(
             f"there is no scheduling policy {name}",
-            hint=f"policies: {', '.join(sorted(registry.policies))}",
+            hint=f"policies: auto, {', '.join(sorted(registry.policies))}",
             code="unknown_policy",
         )
     return registry.policies[str(name)].record
