@@ -275,7 +275,7 @@ class ExportRun:
             self.task.name,
             rows=rows,
             size=size,
-            seconds=self.verdict.work_seconds,
+            seconds=self.verdict.whole_seconds,
             retries=self._retrier.retries,
             columns=[{"name": name, "type": kind} for name, kind in observed(self.task)],
             cursor=(manifest.cursor_after or None) if manifest else None,

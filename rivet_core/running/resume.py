@@ -43,13 +43,15 @@ def roll_forward(task: ExportTask, dataset: Dataset, current: Current | None, st
     manifest = dataset.manifest(current.members[-1])
     if manifest.run_id != current.run_id:
         return False
+    found = state.runs.resumable(task.name)
+    resumed = found is not None and found.run_id == current.run_id and len(found.ends) > 1
     started, finished = datetime.fromisoformat(manifest.started_at), datetime.fromisoformat(manifest.finished_at)
     state.runs.commit(
         current.run_id,
         task.name,
         rows=manifest.rows,
         size=manifest.bytes,
-        seconds=(finished - started).total_seconds(),
+        seconds=None if resumed else (finished - started).total_seconds(),
         retries=0,
         columns=(),  # What the source called its types is not in the manifest; the run before keeps saying it.
         cursor=current.cursor_after,

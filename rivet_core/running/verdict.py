@@ -45,6 +45,11 @@ class Verdict:
         """What the history keeps: the wall time, or what the run would have taken without being split."""
         return self._alone or self.seconds
 
+    @property
+    def whole_seconds(self) -> float | None:
+        """What later runs are predicted by; `None` after a resume: that it read what was left says nothing of the whole."""
+        return None if self.resumed else self.work_seconds
+
     def shared(self, alone_seconds: float, shares: int, connections: int) -> None:
         """Note that `shares` read the units, which by itself the export does over so many `connections`, in `alone_seconds`."""
         self._alone, self._quicker = alone_seconds, connections / shares
@@ -105,8 +110,9 @@ class Verdict:
         )
 
     def metric(self, status: str, rows: int = 0, size: int = 0) -> Metric:
-        """Return what the history keeps of the run beside its prediction, as it stands now."""
+        """Return what the history keeps of the run beside its prediction, as it stands now. A resume had none of its own."""
         task = self._task
+        predicted = (None, None, None) if self.resumed else (task.p10, task.predicted_seconds, task.p90)
         return Metric(
             run_id=self.run_id,
             export=task.name,
@@ -115,9 +121,9 @@ class Verdict:
             seconds=self.work_seconds,
             rows=rows,
             bytes=size,
-            predicted_p10=task.p10,
-            predicted_p50=task.predicted_seconds,
-            predicted_p90=task.p90,
+            predicted_p10=predicted[0],
+            predicted_p50=predicted[1],
+            predicted_p90=predicted[2],
             basis=task.basis,
         )
 

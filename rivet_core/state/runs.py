@@ -116,7 +116,7 @@ class Runs:
         *,
         rows: int,
         size: int,
-        seconds: float,
+        seconds: float | None,
         retries: int,
         columns: Sequence[Json],
         cursor: tuple[Mark, ...] | None,
@@ -128,8 +128,9 @@ class Runs:
 
         `cursor` is the new cursor; `None` leaves it as it is when `keep_cursor`, else clears it: a dataset that was replaced
         as a whole no longer has the old one's cursor. `forget_units` is false when none were recorded. `columns` are
-        `{name, type}` in the source's own spelling, empty when nobody knows. `metric` is the run's grade (I4).
-        Return whether it was kept: a grade that is lost takes no commit back.
+        `{name, type}` in the source's own spelling, empty when nobody knows. `seconds` is `None` where
+        nobody knows what the whole run takes. `metric` is its grade (I4).
+        Return whether that was kept: a grade that is lost takes no commit back.
 
         A run that is known as committed is left as it is: its process stood still, and others have gone on from there.
         """

@@ -70,6 +70,24 @@ def test_resume_reads_only_what_is_missing(shop):
     assert outcome.exports[0].resumed_units == 2
 
 
+@pytest.mark.parametrize(
+    ("deaths", "known"), [(["unit_done:2"], False), (["part_open"], True), (["part_open", "before_cursor"], False)]
+)
+def test_what_a_resume_took_is_no_measure_of_the_whole(shop, deaths, known):
+    """The last death of three comes after the commit; what lies between the first and the second is no work."""
+    shop.config(CHUNKED)
+    plan = shop.plan_file()
+    for fault in deaths:
+        assert shop.apply_elsewhere(plan, fault=fault, resume=True)[0] == -signal.SIGKILL
+    assert shop.apply(read_plan(plan), resume=True).exit_code == 0
+    with shop.state() as state:
+        (run,) = state.histories()["orders"]
+        assert (run.status, run.rows, run.seconds is not None) == ("succeeded", 300, known)
+        assert any(metric.predicted_p50 is not None for metric in state.metrics()) is known
+    (export,) = shop.plan().exports
+    assert (export.predicted_seconds.basis == "measured") is known
+
+
 def test_a_run_that_dies_each_time_it_is_resumed_is_a_suspect(shop):
     shop.config(CHUNKED, {"name": "customers", "table": "customers", "depends_on": ["orders"]})
     plan = shop.plan_file()
