@@ -88,13 +88,14 @@ def classify_text(text: str) -> Fault:
 
 
 _WORDS: tuple[tuple[tuple[str, ...], Fault], ...] = (
+    # Before what is said of roles: too many connections for role ...
+    (("too many clients", "too many connections", "remaining connection slots", "max_client_conn"), Fault("limit", True)),
     (("password authentication failed", "no password supplied", "authentication failed", 'role "'), Fault("auth", False)),
     (
         ("could not translate host name", "name or service not known", "nodename nor servname", "failed to resolve"),
         Fault("connection", False),
     ),
     (("does not support ssl", "ssl is not enabled", "ssl error", "certificate", "no pg_hba.conf entry"), Fault("auth", False)),
-    (("too many clients", "too many connections", "remaining connection slots", "max_client_conn"), Fault("limit", True)),
     (
         (
             "connection refused",

@@ -60,6 +60,10 @@ def test_errno(errno, fault):
         ("connection to server at x failed: Connection refused", Fault("connection", True)),
         ("could not translate host name", Fault("connection", False)),
         ("server does not support SSL, but SSL was required", Fault("auth", False)),
+        ('FATAL:  too many connections for role "u"', Fault("limit", True)),
+        ('FATAL:  too many connections for database "d"', Fault("limit", True)),
+        ("FATAL:  sorry, too many clients already", Fault("limit", True)),
+        ('FATAL:  role "u" is not permitted to log in', Fault("auth", False)),
         ("something else", Fault("other", False)),
     ],
 )

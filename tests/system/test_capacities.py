@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from rivet_core.testing.postgres_database import PostgresDatabase
 from rivet_core.testing.project import Project
+from tests.system.campaigns import wait_for
 from tests.system.sampler import Sampler
 
 OUT = "destination: {type: local, path: out}\n"
@@ -132,3 +134,16 @@ def test_consistent_snapshots_end_within_the_cap(rivet: Project, postgres: Postg
         summary = rivet.run("run", "--json", timeout=60).assert_done().json()
     assert rows_of(summary) == {"t0": 4000, "t1": 4000}
     assert seen.peak <= cap
+
+
+def test_connections_of_the_role_that_others_have_are_waited_for(rivet: Project, postgres: PostgresDatabase, role: str) -> None:
+    """They came after the plan, which counted them as free."""
+    fill(postgres, 1)
+    rivet.config(chunked(1, 3, parallel=3))
+    rivet.environ["SHOP_URL"] = role
+    rivet.run("plan", "-o", "plan.json").assert_done()
+    with psycopg.connect(role), psycopg.connect(role):
+        process = rivet.start("apply", "plan.json", "--events")
+        wait_for(process, "retry")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
