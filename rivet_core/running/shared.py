@@ -44,7 +44,7 @@ class SharedRun:
         """Read the share of `job` over `connection`. The outcome comes with the job that ends the run, `None` before and after
         it; the error is what stands in the way of the share. Raises what `begin` fails with.
         """
-        run, outcome = self._enter()
+        run, outcome = self._enter(job)
         if run is None:
             return outcome, self._error
         began = time.monotonic()
@@ -63,7 +63,7 @@ class SharedRun:
                 failure = unexpected(job.export, error)
             return self._leave(run, job, failure, time.monotonic() - began), self._error
 
-    def _enter(self) -> tuple[ExportRun | None, ExportOutcome | None]:
+    def _enter(self, job: Job) -> tuple[ExportRun | None, ExportOutcome | None]:
         """Return the run if there is something to read, and its outcome if that showed just now."""
         with self._lock:
             if self._over or self._error is not None:
@@ -71,10 +71,12 @@ class SharedRun:
             if self._run is None:
                 try:
                     run = self._begin()
-                except BaseException:
+                    outcome = self._ending(run, run.begin)
+                except BaseException as error:
                     self._over = True
+                    # The other shares have not succeeded: they say why, and the first one is its outcome.
+                    self._error = error if isinstance(error, RivetError) else unexpected(job.export, error)
                     raise
-                outcome = self._ending(run, run.begin)
                 if outcome is not None:
                     return None, outcome
                 self._run = run

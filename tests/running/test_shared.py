@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -14,10 +15,13 @@ from rivet_core.api import SchedulingPolicy, SourceSpec
 from rivet_core.artifact.canonical import seal
 from rivet_core.builtin.sqlite.options import SqliteOptions
 from rivet_core.builtin.sqlite.session import SqliteSession
-from rivet_core.errors import SourceError
+from rivet_core.errors import DestinationError, SourceError
+from rivet_core.facts import Job
 from rivet_core.running import ApplyOptions, apply_plan
 from rivet_core.running.outcome import ALREADY_DONE, DONE, FAILED, NOT_STARTED, SKIPPED
+from rivet_core.running.shared import SharedRun
 from rivet_core.running.task import tasks_from_plan
+from rivet_core.scheduling.shares import SplitIn, with_shares
 from rivet_core.state import open_state
 from tests.running.test_executor import hooked, statuses
 
@@ -335,3 +339,18 @@ def test_a_resumed_export_without_rows_asks_for_its_columns_over_the_last_connec
     Played.failing.clear()
     assert statuses(played.apply(plan, resume=True)) == {"orders": DONE}
     assert played.table("orders").column_names == ["id", "total", "updated_at"]
+
+
+def test_a_share_of_a_run_that_never_began_is_no_success():
+    """For the breaker it would end the row of what failed alike."""
+    gone = DestinationError("the disk is gone", error_class="connection")
+
+    def begin():
+        raise gone
+
+    whole = Job(name="orders", group="g", predicted_seconds=1.0)
+    first, second = with_shares((whole,), {"orders": SplitIn(units=4, shares=2)})
+    run = SharedRun(begin, lambda: None, connections=1)
+    with pytest.raises(DestinationError):
+        run.take(first, contextlib.nullcontext)
+    assert run.take(second, contextlib.nullcontext) == (None, gone)
