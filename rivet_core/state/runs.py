@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, null, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from rivet_core.facts import Json, Mark, RunFact
@@ -18,10 +18,16 @@ from rivet_core.state.records import Metric, PartRecord, Resumable, RunStart, Un
 
 # Statements of every export's path, built once: building them costs more than running them.
 _RUN = RUNS
+_OPEN = RUNS.c.status == "running"
 _ABANDON = (
     update(_RUN)
-    .where(RUNS.c.export == bindparam("of"), RUNS.c.status == "running")
-    .values(status="killed", finished_at=bindparam("now"))
+    .where(RUNS.c.export == bindparam("of"), RUNS.c.status != "succeeded", _OPEN | RUNS.c.units.is_not(None))
+    .values(
+        status=case((_OPEN, "killed"), else_=RUNS.c.status),
+        finished_at=case((_OPEN, bindparam("now", type_=RUNS.c.finished_at.type)), else_=RUNS.c.finished_at),
+        # By the clock of another host it may be the newest one for long: without units it is never taken up again.
+        units=null(),
+    )
 )
 _BEGIN = insert(_RUN)
 # What came to the state as committed stays so, whatever goes wrong afterwards.
@@ -58,7 +64,7 @@ class Runs:
         self._database = database
 
     def begin(self, start: RunStart) -> None:
-        """Record that a run has begun; an unfinished older run of the export is marked killed, it will not be resumed."""
+        """Record that a run has begun; a run of the export that did not finish will not be resumed any more."""
         with self._database.writing() as connection:
             connection.execute(_ABANDON, {"of": start.export, "now": _now()})
             connection.execute(

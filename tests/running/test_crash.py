@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
@@ -146,6 +148,19 @@ def test_without_resume_a_new_run_starts(shop):
     assert shop.rows("orders", "id", "total") == shop.source_rows(ALL)
     with shop.state() as state:
         assert sorted(run.status for run in state.histories()["orders"]) == ["killed", "succeeded"]
+
+
+def test_a_run_that_a_later_one_overtook_is_not_resumed_whatever_the_clock_said(shop):
+    shop.config(CHUNKED)
+    shop.apply_elsewhere(shop.plan_file(), fault="unit_done:2")
+    with closing(sqlite3.connect(shop.root / ".rivet" / "state.db")) as state:
+        state.execute("UPDATE rivet_run SET started_at = '2126' || substr(started_at, 5)")
+        state.commit()
+    for _ in range(2):
+        shop.sql("UPDATE orders SET total = total + 1")
+        outcome = shop.apply(resume=bool(shop.files("orders")))
+        assert (outcome.exit_code, outcome.exports[0].resumed_units) == (0, 0)
+        assert shop.rows("orders", "id", "total") == shop.source_rows(ALL)
 
 
 def test_what_was_removed_under_a_run_is_not_committed(shop):
