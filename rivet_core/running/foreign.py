@@ -9,12 +9,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from rivet_core.api import RecordStream
-from rivet_core.errors import RivetError, SourceError, named
+from rivet_core.errors import InternalError, RivetError, SourceError, named
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
 from rivet_core.interrupts import is_ctrl_c
 from rivet_core.running.task import ExportTask
 
 _END = object()
+HINT = "this is a fault of the plugin: report it to its authors"
 
 
 class CheckedStream:
@@ -103,7 +104,7 @@ class Export(Protocol):
 
 @contextmanager
 def foreign(task: Export) -> Iterator[None]:
-    """Turn what a source's plugin raises, and what is no error of ours, into the failure of one export."""
+    """Turn what a source's plugin raises, and what is no error of ours, into the failure of one export: a bug, by its name."""
     try:
         yield
     except RivetError:
@@ -111,15 +112,16 @@ def foreign(task: Export) -> Iterator[None]:
     except BaseException as error:
         if is_ctrl_c(error):
             raise
-        raise plugin_failed(task, named(error)) from error
+        raise InternalError(_words(task, named(error)), hint=HINT) from error
 
 
 def plugin_failed(task: Export, what: str) -> SourceError:
     """Return the error of an export whose source's plugin did `what`."""
-    return SourceError(
-        f"{task.name}: the plugin of source {task.source} failed: {what}",
-        hint="this is a fault of the plugin: report it to its authors",
-    )
+    return SourceError(_words(task, what), hint=HINT)
+
+
+def _words(task: Export, what: str) -> str:
+    return f"{task.name}: the plugin of source {task.source} failed: {what}"
 
 
 def _is_mark(value: object) -> bool:
