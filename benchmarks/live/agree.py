@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import random
-import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.live.campaign import LiveCampaign
-from benchmarks.schedule.families import POLICIES
+from benchmarks.live.compare import compare
 from benchmarks.schedule.row import Row
-from rivet_core.scheduling.plan_campaign import campaign_from_plan
-from rivet_core.scheduling.simulate import simulate_campaign
 from rivet_core.testing.postgres_database import PostgresDatabase
-
-SHARE, SECONDS = 0.10, 3.0
-"""They agree when they differ by at most this share, or by so many seconds."""
 
 
 def measure_agreement(postgres: PostgresDatabase, directory: Path, *, exports: int, runs: int) -> Iterator[Row]:
@@ -34,20 +28,6 @@ def measure_agreement(postgres: PostgresDatabase, directory: Path, *, exports: i
     }
     campaign = LiveCampaign(directory, config, {"LIVE_URL": postgres.url})
     campaign.apply(campaign.plan())  # the overhead is learned here
-    planned, simulated, lived = [], [], []
-    for _ in range(runs):
-        plan = campaign.plan()
-        result = simulate_campaign(campaign_from_plan(plan.model_dump(mode="json")), POLICIES[plan.campaign.policy.name])
-        planned.append(plan.campaign.predicted.makespan_seconds)
-        simulated.append(result.makespan_seconds)
-        lived.append(campaign.apply(plan).seconds)
-    plan_seconds, simulate_seconds, live_seconds = (statistics.median(values) for values in (planned, simulated, lived))
-    off = max(abs(plan_seconds - live_seconds), abs(simulate_seconds - live_seconds))
-    yield Row(
-        "",
-        f"{exports} exports of pg_sleep: plan / simulate / live, median of {runs}",
-        f"{plan_seconds:.1f} / {simulate_seconds:.1f} / {live_seconds:.1f} s",
-        f"within {SHARE:.0%} or {SECONDS:.0f} s",
-        off <= max(SHARE * live_seconds, SECONDS),
-    )
-    yield Row("", "  furthest from the clock", f"{off:.2f} s, {off / live_seconds:.1%}", "", None)
+    compared = compare(campaign, runs=runs)
+    yield compared.row(f"{exports} exports of pg_sleep")
+    yield Row("", "  furthest from the clock", f"{compared.off:.2f} s, {compared.off / compared.lived:.1%}", "", None)

@@ -6,9 +6,9 @@ takes another one with it.
 
 from __future__ import annotations
 
-from rivet_core.plugins.fault import faults_of, plugin_fault, quietly
+from rivet_core.plugins.fault import faults_of, plugin_fault, quietly, raising
 from rivet_core.plugins.info import Owned, PluginInfo, Status
 from rivet_core.plugins.load import load_plugins
 from rivet_core.plugins.registry import Registry
 
-__all__ = ["Owned", "PluginInfo", "Registry", "Status", "faults_of", "load_plugins", "plugin_fault", "quietly"]
+__all__ = ["Owned", "PluginInfo", "Registry", "Status", "faults_of", "load_plugins", "plugin_fault", "quietly", "raising"]

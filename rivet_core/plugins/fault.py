@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from rivet_core.errors import DestinationError, RivetError, SourceError
 from rivet_core.interrupts import is_ctrl_c
@@ -24,8 +24,8 @@ def plugin_fault(kind: str, error: BaseException, *, destination: bool = False) 
 
 
 @contextmanager
-def faults_of(kind: str) -> Iterator[None]:
-    """Turn whatever a source of type `kind` raises in the body, and is no error of ours, into its plugin's fault."""
+def raising(fault: Callable[[BaseException], RivetError]) -> Iterator[None]:
+    """Turn whatever a plugin raises in the body, and is no error of ours, into `fault` of it."""
     try:
         yield
     except RivetError:
@@ -33,7 +33,12 @@ def faults_of(kind: str) -> Iterator[None]:
     except BaseException as error:
         if is_ctrl_c(error):
             raise
-        raise plugin_fault(kind, error) from error
+        raise fault(error) from error
+
+
+def faults_of(kind: str) -> AbstractContextManager[None]:
+    """Turn whatever a source of type `kind` raises in the body, and is no error of ours, into its plugin's fault."""
+    return raising(lambda error: plugin_fault(kind, error))
 
 
 def quietly(call: Callable[[], object]) -> None:

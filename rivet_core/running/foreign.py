@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow as pa
 from rivet_core.api import RecordStream
 from rivet_core.errors import InternalError, RivetError, SourceError, named
 from rivet_core.facts import Mark, Mode, Unit, UnitKind
-from rivet_core.interrupts import is_ctrl_c
+from rivet_core.plugins import raising
 from rivet_core.running.task import ExportTask
 
 _END = object()
@@ -102,17 +102,9 @@ class Export(Protocol):
         ...
 
 
-@contextmanager
-def foreign(task: Export) -> Iterator[None]:
+def foreign(task: Export) -> AbstractContextManager[None]:
     """Turn what a source's plugin raises, and what is no error of ours, into the failure of one export: a bug, by its name."""
-    try:
-        yield
-    except RivetError:
-        raise
-    except BaseException as error:
-        if is_ctrl_c(error):
-            raise
-        raise InternalError(_words(task, named(error)), hint=HINT) from error
+    return raising(lambda error: InternalError(_words(task, named(error)), hint=HINT))
 
 
 def plugin_failed(task: Export, what: str) -> SourceError:

@@ -12,9 +12,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from rivet_core.facts import Json, Mark, RunFact
 from rivet_core.state.database import Database, put
-from rivet_core.state.marks import marks_from_json, marks_to_json, units_from_json
+from rivet_core.state.marks import marks_to_json
 from rivet_core.state.models import CURSORS, METRICS, PARTS, PROGRESS, RUNS, UNITS
 from rivet_core.state.records import Metric, PartRecord, Resumable, RunStart, UnitRecord
+from rivet_core.state.run_rows import fact_of, resumable_of
 
 # Statements of every export's path, built once: building them costs more than running them.
 _RUN = RUNS
@@ -221,27 +222,7 @@ class Runs:
             parts = connection.execute(
                 select(PARTS).where(PARTS.c.run_id == row.run_id).order_by(PARTS.c.unit, PARTS.c.partition, PARTS.c.part)
             ).all()
-        return Resumable(
-            run_id=row.run_id,
-            plan_id=row.plan_id,
-            fingerprint=row.fingerprint,
-            started_at=row.started_at,
-            units=units_from_json(row.units),
-            cursor_before=marks_from_json(row.cursor_before),
-            done=tuple(
-                UnitRecord(
-                    unit=unit.unit,
-                    rows=unit.rows,
-                    bytes=unit.bytes,
-                    marks=None if unit.marks is None else marks_from_json(unit.marks),
-                    counts=unit.counts or {},
-                    schema=tuple(unit.schema or ()),
-                    parts=tuple(_part(part) for part in parts if part.unit == unit.unit),
-                )
-                for unit in units
-            ),
-            ends=((row.status, row.error_class or ""), *_ends(row.earlier)),
-        )
+        return resumable_of(row, units, parts)
 
     def status(self, run_id: str) -> str | None:
         """Return a run's status, `None` when it is unknown."""
@@ -270,7 +251,7 @@ class Runs:
             for row in connection.execute(
                 select(ranked).where(ranked.c.place <= limit).order_by(ranked.c.export, ranked.c.place)
             ):
-                found.setdefault(row.export, []).append(_fact(row))
+                found.setdefault(row.export, []).append(fact_of(row))
         return {export: tuple(facts) for export, facts in found.items()}
 
 
@@ -296,33 +277,6 @@ def _progress(connection: Connection, export: str, **values: Any) -> None:
 
 def _part_values(run_id: str, part: PartRecord) -> dict[str, Any]:
     return {"run_id": run_id, **{name: getattr(part, name) for name in PartRecord.__slots__}, "columns": dict(part.columns)}
-
-
-def _part(row: Any) -> PartRecord:
-    return PartRecord(**{name: getattr(row, name) for name in PartRecord.__slots__})
-
-
-def _fact(row: Any) -> RunFact:
-    return RunFact(
-        run_id=row.run_id,
-        status=row.status,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        seconds=row.seconds,
-        rows=row.rows,
-        bytes=row.bytes,
-        table_bytes=row.table_bytes,
-        mode=row.mode,
-        fingerprint=row.source_fingerprint,
-        error_class=row.error_class or "",
-        retries=row.retries or 0,
-        predicted_seconds=row.predicted_seconds,
-        earlier=_ends(row.earlier),
-    )
-
-
-def _ends(earlier: Sequence[Sequence[str]] | None) -> tuple[tuple[str, str], ...]:
-    return tuple((status, error_class) for status, error_class in earlier or ())
 
 
 def _now() -> datetime:
