@@ -126,10 +126,14 @@ def test_whatever_ends_it_resume_reads_only_what_is_missing(giant: Shop, number:
     log = giant.database.log.mark()
     plan = read_plan(campaign.project.path / "plan.json")
     orders, small = campaign.apply(plan, resume=True).exports
-    assert (orders.status, orders.rows, orders.resumed_units, small.status) == ("done", ROWS, len(done), "done")
+    assert (orders.status, orders.rows, small.status) == ("done", ROWS, "done")
+    # kill -9 may come after a file was published and before its unit was recorded (I5), in each entry that runs.
+    unrecorded = len(done) - orders.resumed_units
+    assert 0 <= unrecorded <= (CAP if number == signal.SIGKILL else 0)
     asked = {bisect(lower, above(sql)) - 1 for sql in log.statements() if engine.reads(sql) and "note" in sql}
     missing = {unit for unit in range(len(lower)) if not any(f"part-{unit:05d}-" in name for name in done)}
-    assert asked == missing
+    assert asked >= missing
+    assert len(asked) == len(missing) + unrecorded
     after = parts(campaign.project.path)
     assert {name: after[name] for name in done} == done
     assert sorted(dataset(campaign, "orders").column("id").to_pylist()) == list(range(1, ROWS + 1))
