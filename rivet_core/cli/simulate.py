@@ -9,7 +9,7 @@ import typer
 
 from rivet_core.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, QuietOption, VerboseOption
 from rivet_core.cli.output import Output, width
-from rivet_core.facts import MAX_WORKERS, Tier
+from rivet_core.facts import MAX_WORKERS
 
 if TYPE_CHECKING:
     from rivet_core.api import SchedulingPolicy
@@ -89,9 +89,12 @@ def _read(path: Path) -> tuple[Campaign, str, str]:
 
 
 def _automatic(campaign: Campaign) -> str:
-    if any(job.wave is not None for job in campaign.jobs):
-        return "waves"
-    return "fast-lane" if any(job.deadline or job.tier == Tier.HIGH for job in campaign.jobs) else DEFAULT_POLICY
+    from rivet_core.scheduling.automatic import automatic_policy
+    from rivet_core.scheduling.resources import is_promised
+
+    return automatic_policy(
+        hand_set=any(job.wave is not None for job in campaign.jobs), promised=any(map(is_promised, campaign.jobs))
+    )
 
 
 def _policies(names: list[str], config: Path) -> list[SchedulingPolicy]:

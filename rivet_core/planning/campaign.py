@@ -12,6 +12,7 @@ from rivet_core.planning.judged import Judged
 from rivet_core.planning.ranking import isolated_on_source, rank_exports
 from rivet_core.planning.survey import Survey
 from rivet_core.plugins import Registry
+from rivet_core.scheduling.automatic import POOL, WAVES, automatic_policy
 from rivet_core.scheduling.bound import LowerBound, lower_bound
 from rivet_core.scheduling.price import WavePrice, price_bounds, price_waves
 from rivet_core.scheduling.shares import SplitIn, with_shares
@@ -22,10 +23,7 @@ from rivet_core.scheduling.waves import WavePlan, free_waves, recommend_waves
 from rivet_core.scheduling.whatif import WhatIf, what_ifs
 
 AUTO = "auto"
-WAVES = "waves"
 PLAN_WAVES = "waves-bottleneck"
-POOL = "bottleneck"
-FAST_LANE = "fast-lane"
 MOST_LAST_WORDS = 10
 """How many exports that start last are named."""
 
@@ -73,11 +71,10 @@ def resolve_policy(asked: str, judged: Sequence[Judged], registry: Registry, *, 
                 code="unknown_policy",
             )
         return asked
-    if not pool and any(item.facts.spec.wave is not None for item in judged):
-        return WAVES
-    if any(item.tier is Tier.HIGH or item.facts.spec.value.deadline for item in judged):
-        return FAST_LANE
-    return POOL
+    return automatic_policy(
+        hand_set=not pool and any(item.facts.spec.wave is not None for item in judged),
+        promised=any(item.tier is Tier.HIGH or item.facts.spec.value.deadline for item in judged),
+    )
 
 
 def assemble(

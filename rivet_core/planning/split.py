@@ -24,7 +24,7 @@ def splits_of(campaign: Campaign, judged: Sequence[Judged]) -> tuple[Split, ...]
 def shares_of(splits: Sequence[Split], judged: Sequence[Judged]) -> dict[str, SplitIn]:
     """Return how the exports are split, as `assemble` takes it."""
     units = {item.name: len(item.facts.units) for item in judged}
-    return {split.name: SplitIn(units=units[split.name], shares=split.parts) for split in splits}
+    return {split.name: SplitIn(units=units[split.name], shares=split.shares) for split in splits}
 
 
 def split_hints(splits: Sequence[Split], campaign: Campaign, judged: Sequence[Judged], *, done: bool) -> tuple[str, ...]:
@@ -34,10 +34,10 @@ def split_hints(splits: Sequence[Split], campaign: Campaign, judged: Sequence[Ju
     for split in splits:
         gain = f"lower bound {duration_text(split.before_seconds)} to {duration_text(split.after_seconds)}"
         if done:
-            hints.append(f"the units of {split.name} are {split.parts} entries of the schedule: {gain}")
+            hints.append(f"the units of {split.name} are {split.shares} entries of the schedule: {gain}")
         else:
             what = "the longest of the chain that is the lower bound" if binding.kind == "chain" else "alone the lower bound"
-            hints.append(f"{split.name} is {what}; rivet plan --split makes {split.parts} entries of its units: {gain}")
+            hints.append(f"{split.name} is {what}; rivet plan --split makes {split.shares} entries of its units: {gain}")
     whole = next((item for item in judged if item.name == binding.name), None)
     if binding.kind == "longest" and not splits and whole is not None and whole.facts.spec.mode is Mode.FULL:
         advised = next((item for item in campaign.what_ifs if item.kind == "split"), None)

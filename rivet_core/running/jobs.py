@@ -10,6 +10,7 @@ from rivet_core.errors import ConfigError
 from rivet_core.facts import Capacities, GroupCapacity, Job, RunFact, connections_of
 from rivet_core.plugins import Registry
 from rivet_core.running.task import ExportTask
+from rivet_core.scheduling.automatic import automatic_policy
 from rivet_core.scheduling.shares import SplitIn, with_shares
 
 UNKNOWN_SECONDS = 5.0
@@ -77,8 +78,8 @@ def choose_policy(
     if name in (None, "auto"):
         name = plan.campaign.policy.name
         if pool is not None:
-            fast = any(task.tier == "high" or task.spec.value.deadline for task in tasks)
-            name = "fast-lane" if fast else "bottleneck"
+            promised = any(task.tier == "high" or task.spec.value.deadline for task in tasks)
+            name = automatic_policy(hand_set=False, promised=promised)
     if name not in registry.policies:
         raise ConfigError(
             f"there is no scheduling policy {name}",

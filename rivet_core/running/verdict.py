@@ -32,8 +32,8 @@ class Verdict:
         self.warnings: list[str] = []
         self.error: RivetError | None = None
         self._read_to: tuple[Mark, ...] = ()
-        self._alone = 0.0
-        self._quicker = 1.0
+        self._alone_seconds = 0.0
+        self._predicted_factor = 1.0
 
     @property
     def seconds(self) -> float:
@@ -43,7 +43,7 @@ class Verdict:
     @property
     def work_seconds(self) -> float:
         """What the history keeps: the wall time, or what the run would have taken without being split."""
-        return self._alone or self.seconds
+        return self._alone_seconds or self.seconds
 
     @property
     def whole_seconds(self) -> float | None:
@@ -52,7 +52,7 @@ class Verdict:
 
     def shared(self, alone_seconds: float, shares: int, connections: int) -> None:
         """Note that `shares` read the units, which by itself the export does over so many `connections`, in `alone_seconds`."""
-        self._alone, self._quicker = alone_seconds, connections / shares
+        self._alone_seconds, self._predicted_factor = alone_seconds, connections / shares
 
     def read(self, manifest: Manifest) -> Manifest:
         """Keep how far was read, whether it will be committed or not."""
@@ -106,7 +106,7 @@ class Verdict:
             retries=self._retrier.retries,
             resumed_units=self.resumed,
             warnings=tuple(self.warnings),
-            predicted_seconds=None if predicted is None else predicted * self._quicker,
+            predicted_seconds=None if predicted is None else predicted * self._predicted_factor,
         )
 
     def metric(self, status: str, rows: int = 0, size: int = 0) -> Metric:

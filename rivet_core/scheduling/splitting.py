@@ -21,10 +21,10 @@ WORTH = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """Export `name` in so many `parts` (shares); the campaign's lower bound in seconds before and after."""
+    """Export `name` in so many `shares`; the campaign's lower bound in seconds before and after."""
 
     name: str
-    parts: int
+    shares: int
     before_seconds: float
     after_seconds: float
 
@@ -44,21 +44,21 @@ def choose_splits(jobs: Sequence[Job], capacities: Capacities, units: Mapping[st
         if not name:
             break
         job = next(job for job in jobs if job.name == name)
-        known = {split.name: SplitIn(units=units[split.name], shares=split.parts) for split in found.values()}
-        least = found[name].parts if name in found else job.connections
+        known = {split.name: SplitIn(units=units[split.name], shares=split.shares) for split in found.values()}
+        least = found[name].shares if name in found else job.connections
         most = min(MAX_PARTS, units.get(name, 1), group_capacity(capacities, job.group).max_connections)
         tried = {
-            parts: with_shares(jobs, {**known, name: SplitIn(units=units[name], shares=parts)})
-            for parts in range(least + 1, most + 1)
+            shares: with_shares(jobs, {**known, name: SplitIn(units=units[name], shares=shares)})
+            for shares in range(least + 1, most + 1)
         }
-        bounds = {parts: lower_bound(changed, capacities).seconds for parts, changed in tried.items()}
+        bounds = {shares: lower_bound(changed, capacities).seconds for shares, changed in tried.items()}
         best = min(bounds.values(), default=bound.seconds)
         if best > (1.0 - WORTH) * bound.seconds:
             break
-        parts = next(parts for parts, seconds in bounds.items() if seconds <= best * 1.01)
+        shares = next(shares for shares, seconds in bounds.items() if seconds <= best * 1.01)
         before = found[name].before_seconds if name in found else bound.seconds
-        found[name] = Split(name=name, parts=parts, before_seconds=before, after_seconds=bounds[parts])
-        now = list(tried[parts])
+        found[name] = Split(name=name, shares=shares, before_seconds=before, after_seconds=bounds[shares])
+        now = list(tried[shares])
     return tuple(found.values())
 
 
